@@ -1,0 +1,72 @@
+package main
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/outboxtest/outboxtest/harness"
+)
+
+// flags are those that several commands share; they mean the same everywhere.
+type flags struct {
+	jobs                  int
+	postgres, broker, out string
+	json                  string
+	verbose               bool
+}
+
+// servers adds the flags of the commands that run trials.
+func (f *flags) servers(cmd *cobra.Command) {
+	set := cmd.Flags()
+	set.IntVar(&f.jobs, "jobs", 0, "run `N` trials side by side, each on servers of its own (default: one a processor; 1 with servers by URL)")
+	set.StringVar(&f.postgres, "postgres", "auto", "`WHERE` PostgreSQL comes from: auto, local, embedded (downloaded once), or a postgres:// URL")
+	set.StringVar(&f.broker, "broker", "auto", "`WHERE` the broker comes from: auto, local, or a nats:// URL")
+	set.StringVar(&f.out, "out", harness.DefaultOut, "put what the run leaves (scenarios, histories, logs) into `DIR`")
+	set.BoolVar(&f.verbose, "verbose", false, "log what the harness does, on standard error")
+}
+
+func (f *flags) machine(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.json, "json", "", "write the result as JSON to `FILE`; - is standard output, and the text goes to standard error")
+}
+
+// options checks the flags and makes options of them.
+func (f *flags) options(a *app) (harness.Options, error) {
+	if f.jobs < 0 {
+		return harness.Options{}, badInput("--jobs %d: give a number from 1, or leave it out for one a processor", f.jobs)
+	}
+	if err := where("--postgres", f.postgres, []string{"auto", "local", "embedded"}, []string{"postgres", "postgresql"}); err != nil {
+		return harness.Options{}, err
+	}
+	if err := where("--broker", f.broker, []string{"auto", "local"}, []string{"nats"}); err != nil {
+		return harness.Options{}, err
+	}
+	if f.out == "" {
+		return harness.Options{}, badInput("--out needs a folder, such as --out %s", harness.DefaultOut)
+	}
+	return harness.Options{Jobs: f.jobs, Postgres: f.postgres, Broker: f.broker, Out: f.out, Log: a.logger(f.verbose)}, nil
+}
+
+// where checks a flag that says where a server comes from. The error does not
+// repeat a URL, which may hold a password.
+func where(flag, value string, words, schemes []string) error {
+	if slices.Contains(words, value) {
+		return nil
+	}
+	mend := "use " + strings.Join(words, ", ") + " or a URL that begins with " + schemes[0] + "://"
+	if !strings.Contains(value, "://") {
+		return badInput("%s %q is no place to get a server from: %s", flag, value, mend)
+	}
+	u, err := url.Parse(value)
+	switch {
+	case err != nil:
+		return badInput("%s: the URL cannot be read: %s", flag, mend)
+	case !slices.Contains(schemes, u.Scheme):
+		return badInput("%s: the URL begins with %s://: %s", flag, u.Scheme, mend)
+	case u.Host == "":
+		return badInput("%s: the URL names no host: write %s://HOST:PORT", flag, schemes[0])
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/outboxtest/outboxtest/faults"
+	"github.com/outboxtest/outboxtest/harness"
+	"github.com/outboxtest/outboxtest/harness/report"
+	"github.com/outboxtest/outboxtest/properties"
+)
+
+// runFlags are the flags of run alone.
+type runFlags struct {
+	flags
+	orders        int
+	faults        []string
+	points        string
+	explore       time.Duration
+	exploreTrials int
+	seed          uint64
+	replays       int
+	sweep         bool
+}
+
+func (a *app) runTarget() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run TARGET",
+		Short: "Sweep a target: a manifest file, or a built-in's name",
+		Long: `run records fault-free runs of a target, then repeats them with a fault at every
+point that they show, and judges each trial. A violation is replayed before it
+is reported, and comes with its evidence and the file that replays it.
+
+TARGET is the path of a manifest (docs/manifest.md), or the name of a built-in
+target (outboxtest list).`,
+		Example: `  outboxtest run my-outbox.yaml
+  outboxtest run save-then-send --json result.json
+  outboxtest run my-outbox.yaml --faults kill --points 'relay.0/postgres "commit"'
+  outboxtest run my-outbox.yaml --explore 5m
+  outboxtest run polling --sweep=false --explore-trials 1000 --seed 1`,
+		Args: args(cobra.ExactArgs(1)),
+	}
+	f.servers(cmd)
+	f.machine(cmd)
+	set := cmd.Flags()
+	set.IntVar(&f.orders, "orders", 3, "place `N` orders in a recorded run")
+	set.StringSliceVar(&f.faults, "faults", []string{"kill", "cut"}, "sweep these `KINDS` of fault: kill, cut, hang")
+	set.StringVar(&f.points, "points", "", "sweep only the points that contain `TEXT`, such as relay.0/broker")
+	set.DurationVar(&f.explore, "explore", 0, "then try random scenarios for this long (`DURATION`, such as 5m)")
+	set.IntVar(&f.exploreTrials, "explore-trials", 0, "try `N` random scenarios at most; alone, exactly so many")
+	set.Uint64Var(&f.seed, "seed", 0, "draw the random scenarios from seed `N` (default: a new one, which the report tells)")
+	set.IntVar(&f.replays, "replays", 1, "replay a violation `N` times before it is reported")
+	set.BoolVar(&f.sweep, "sweep", true, "sweep the points; --sweep=false leaves the fault-free runs, and what explores")
+	cmd.RunE = a.does(func(cmd *cobra.Command, args []string) (properties.Verdict, error) { return a.runOne(cmd, args[0], f) })
+	return cmd
+}
+
+func (a *app) runOne(cmd *cobra.Command, name string, f runFlags) (properties.Verdict, error) {
+	o, err := f.runOptions(a, cmd)
+	if err != nil {
+		return "", err
+	}
+	target, err := findTarget(name)
+	if err != nil {
+		return "", err
+	}
+	out, err := a.output(f.json)
+	if err != nil {
+		return "", err
+	}
+	o.Progress = a.meter.of(target.Ref)
+	var result harness.Result
+	err = a.session(cmd.Context(), o, func(s *harness.Session) error {
+		result, err = s.Run(cmd.Context(), target, o)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	a.meter.clear()
+	if err := report.Write(out.text, result, out.color); err != nil {
+		return "", err
+	}
+	return result.Verdict, out.object(result)
+}
+
+func (f *runFlags) runOptions(a *app, cmd *cobra.Command) (harness.Options, error) {
+	o, err := f.options(a)
+	if err != nil {
+		return o, err
+	}
+	for _, n := range []struct {
+		flag        string
+		value, from int
+	}{{"--orders", f.orders, 1}, {"--replays", f.replays, 1}, {"--explore-trials", f.exploreTrials, 0}} {
+		if n.value < n.from {
+			return o, badInput("%s %d: give a number from %d", n.flag, n.value, n.from)
+		}
+	}
+	if f.explore < 0 {
+		return o, badInput("--explore %v: give a time that is not negative, such as 5m", f.explore)
+	}
+	if len(f.faults) == 0 {
+		return o, badInput("--faults names no fault: use kill, cut or hang, with commas between them")
+	}
+	for _, name := range f.faults {
+		kind := faults.Kind(strings.TrimSpace(name))
+		switch kind {
+		case faults.Kill, faults.Cut, faults.Hang:
+			o.Faults = append(o.Faults, kind)
+		default:
+			return o, badInput("--faults %s: %q is no fault that can be swept: use kill, cut or hang, with commas between them", strings.Join(f.faults, ","), name)
+		}
+	}
+	if !f.sweep {
+		for _, flag := range []string{"faults", "points"} {
+			if cmd.Flags().Changed(flag) {
+				return o, badInput("--%s chooses what is swept, and --sweep=false sweeps nothing: leave one of them out", flag)
+			}
+		}
+	}
+	o.Orders, o.Points, o.Explore, o.ExploreTrials = f.orders, f.points, f.explore, f.exploreTrials
+	o.Seed, o.Replays, o.SkipSweep = f.seed, f.replays, !f.sweep
+	return o, nil
+}

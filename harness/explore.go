@@ -1,0 +1,84 @@
+package harness
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/outboxtest/outboxtest/harness/report"
+	"github.com/outboxtest/outboxtest/harness/search"
+	"github.com/outboxtest/outboxtest/properties"
+)
+
+// replicasExplored is the largest number of relays that a random scenario
+// starts when the target sets no limit.
+const replicasExplored = 3
+
+// explore executes random scenarios until the time or the number asked for is
+// reached. The trials of one seed are the same in every run; only how many there
+// are depends on the time.
+func (r *run) explore(ctx context.Context) error {
+	replicas := replicasExplored
+	if limit := r.target.Limits.Replicas; limit > 0 {
+		replicas = min(replicas, limit)
+	}
+	if r.target.Relay.InApp {
+		replicas = 1
+	}
+	space := search.NewSpace(r.target.Ref, r.recordings, replicas, r.options.Faults)
+	if space.Empty() {
+		return &InputError{"there is nothing to explore: the recorded runs show no exchange"}
+	}
+	most := r.options.ExploreTrials
+	if most == 0 {
+		most = math.MaxInt
+	}
+	// The time bounds the drawing, not the trials under way.
+	drawing := ctx
+	if r.options.Explore > 0 {
+		var cancel context.CancelFunc
+		drawing, cancel = context.WithTimeout(ctx, r.options.Explore)
+		defer cancel()
+	}
+	r.explored = &report.Explored{}
+	return search.Each(ctx, len(r.jobs), upTo(most), func(ctx context.Context, worker, i int) error {
+		if drawing.Err() != nil {
+			return cmp.Or(ctx.Err(), search.ErrStop)
+		}
+		s := space.Draw(r.options.Seed, i)
+		v, err := r.try(ctx, worker, s)
+		if err != nil {
+			return fmt.Errorf("random scenario %d of seed %d: %w", i, r.options.Seed, err)
+		}
+		struck := v.struck()
+		r.findings.lock(func() {
+			r.explored.Trials++
+			r.explored.Faults += len(s.Faults)
+			r.explored.Struck += struck
+			if struck < len(s.Faults) {
+				r.explored.Partly++
+			}
+		})
+		// A random fault may find nothing to strike. The trial is then judged
+		// for violations, and is counted as partly exercised, not as passed.
+		if struck == len(s.Faults) || v.judgement.Verdict == properties.Fail {
+			if err := r.take(ctx, worker, v, fmt.Sprintf("random scenario %d of seed %d", i, r.options.Seed)); err != nil {
+				return err
+			}
+		}
+		r.findings.lock(func() { r.progress("explore", r.explored.Trials, r.options.ExploreTrials) })
+		return r.stop()
+	})
+}
+
+func upTo(n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := range n {
+			if !yield(i) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,317 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/outboxtest/outboxtest/harness/report"
+	"github.com/outboxtest/outboxtest/harness/scenario"
+	"github.com/outboxtest/outboxtest/harness/search"
+	"github.com/outboxtest/outboxtest/properties"
+)
+
+// noFault is the point of a violation that took no fault.
+const noFault = "no fault"
+
+// findings collects what the trials of a run showed.
+type findings struct {
+	mu      sync.Mutex
+	trials  int
+	order   []string // property names as they were first judged
+	claimed map[string]bool
+	verdict map[string]properties.Verdict
+	why     map[string][]string
+	other   []string // reasons for unknown that belong to no property
+	found   map[string]*report.Violation
+	list    []finding
+}
+
+type finding struct {
+	property  string
+	violation *report.Violation
+}
+
+func newFindings() *findings {
+	return &findings{claimed: map[string]bool{}, verdict: map[string]properties.Verdict{}, why: map[string][]string{}, found: map[string]*report.Violation{}}
+}
+
+func (f *findings) lock(do func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	do()
+}
+
+func (f *findings) count() int { return len(f.list) }
+
+// confirmed reports whether a violation of a claimed property failed again in
+// a replay.
+func (f *findings) confirmed() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, x := range f.list {
+		if f.claimed[x.property] && x.violation.Reproduced.Failed > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// take adds a judged trial to the findings. A violation of a new kind is
+// written down and replayed on the spot, while its logs are there.
+func (r *run) take(ctx context.Context, worker int, v visit, where string) error {
+	type fresh struct {
+		property  string
+		violation properties.Violation
+		into      *report.Violation
+	}
+	var news []fresh
+	f := r.findings
+	f.lock(func() {
+		for _, reason := range v.judgement.Why {
+			f.note(&f.other, where, v, reason)
+		}
+		for _, p := range v.judgement.Results {
+			if _, known := f.verdict[p.Property]; !known {
+				f.order = append(f.order, p.Property)
+				f.verdict[p.Property] = properties.Pass
+			}
+			f.claimed[p.Property] = p.Claimed
+			f.verdict[p.Property] = f.verdict[p.Property].Worse(p.Verdict)
+			if p.Verdict == properties.UnknownResult {
+				list := f.why[p.Property]
+				for _, reason := range p.Why {
+					f.note(&list, where, v, reason)
+				}
+				f.why[p.Property] = list
+			}
+			for _, violation := range p.Violations {
+				key := p.Property + " " + kindOfPoint(v.scenario)
+				if known := f.found[key]; known != nil {
+					known.Cells++
+					continue
+				}
+				into := &report.Violation{Cells: 1}
+				f.found[key] = into
+				news = append(news, fresh{p.Property, violation, into})
+			}
+		}
+	})
+	for _, n := range news {
+		if err := r.writeDown(ctx, worker, v, n.property, n.violation, n.into); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// note adds a reason, with the fault of the trial that gave it; the list stays
+// readable.
+func (f *findings) note(list *[]string, where string, v visit, reason string) {
+	const most = 10
+	if len(v.scenario.Faults) > 0 {
+		reason = fmt.Sprintf("%s: %s: %s", where, v.scenario.Faults[len(v.scenario.Faults)-1], reason)
+	} else {
+		reason = fmt.Sprintf("%s, no fault: %s", where, reason)
+	}
+	if len(*list) < most && !slices.Contains(*list, reason) {
+		*list = append(*list, reason)
+	}
+}
+
+// kindOfPoint names a scenario's faults without their occurrence: the same
+// statement of another order shows the same bug.
+func kindOfPoint(s scenario.Scenario) string {
+	if len(s.Faults) == 0 {
+		return noFault
+	}
+	var kinds []string
+	for _, f := range s.Faults {
+		if f.At != nil {
+			p := *f.At
+			p.N = 1
+			f.At = &p
+		}
+		f.Drop = nil
+		kinds = append(kinds, f.String())
+	}
+	return strings.Join(kinds, " and ")
+}
+
+// writeDown saves the scenario, the history and the logs of a violation, and
+// replays it.
+func (r *run) writeDown(ctx context.Context, worker int, v visit, property string, violation properties.Violation, into *report.Violation) error {
+	into.Summary, into.Order, into.Evidence = violation.Summary, violation.Order, violation.Evidence
+	into.Point, into.Fault = noFault, ""
+	var texts []string
+	for i, f := range v.scenario.Faults {
+		texts = append(texts, f.String())
+		if i == len(v.scenario.Faults)-1 && f.At != nil {
+			into.Point = f.At.String()
+		} else if f.At == nil {
+			into.Point = "clock " + f.Clock.String()
+		}
+	}
+	into.Fault = strings.Join(texts, "; then ")
+	base, err := r.freeName(property)
+	if err != nil {
+		return err
+	}
+	into.Scenario, into.History = relative(base+".yaml"), relative(base+".jsonl")
+	comment := []string{property + ": " + violation.Summary, "replay it: outboxtest replay " + into.Scenario}
+	if err := scenario.Save(base+".yaml", v.scenario, comment...); err != nil {
+		return err
+	}
+	if err := writeHistory(base+".jsonl", v.history); err != nil {
+		return err
+	}
+	if err := copyLogs(v.logs, base+".logs"); err != nil {
+		return err
+	}
+	for range r.options.Replays {
+		again, err := r.try(ctx, worker, v.scenario)
+		if err != nil {
+			return fmt.Errorf("replay %s: %w", into.Scenario, err)
+		}
+		into.Reproduced.Runs++
+		if violates(again.judgement, property) {
+			into.Reproduced.Failed++
+		}
+	}
+	r.findings.lock(func() { r.findings.list = append(r.findings.list, finding{property, into}) })
+	return nil
+}
+
+func violates(j properties.Judgement, property string) bool {
+	for _, p := range j.Results {
+		if p.Property == property && len(p.Violations) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// freeName is a file name under Out that no finding has yet, without extension.
+func (r *run) freeName(property string) (string, error) {
+	dir := filepath.Join(r.options.Out, "failures")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("make the folder for failures: %w", err)
+	}
+	name := r.target.Ref
+	if name == "" || strings.ContainsAny(name, `./\`) {
+		name = r.target.Name
+	}
+	for i := 1; ; i++ {
+		base := filepath.Join(dir, fmt.Sprintf("%s-%s-%d", name, property, i))
+		// Creating the file claims the name: several jobs write findings.
+		f, err := os.OpenFile(base+".yaml", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if os.IsExist(err) {
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("write a failure: %w", err)
+		}
+		return base, f.Close()
+	}
+}
+
+func writeHistory(path string, history []properties.Event) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("write a history: %w", err)
+	}
+	if err := properties.Write(f, history); err != nil {
+		f.Close()
+		return fmt.Errorf("write the history %s: %w", path, err)
+	}
+	return f.Close()
+}
+
+func copyLogs(from, to string) error {
+	if err := os.RemoveAll(to); err != nil {
+		return fmt.Errorf("replace the logs %s: %w", to, err)
+	}
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		return fmt.Errorf("keep the logs of a failure: %w", err)
+	}
+	return nil
+}
+
+// relative is path relative to the working directory where that is possible.
+func relative(path string) string {
+	wd, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	if rel, err := filepath.Rel(wd, abs); err == nil {
+		return rel
+	}
+	return path
+}
+
+// result sums up.
+func (r *run) result(took time.Duration) Result {
+	f := r.findings
+	out := Result{
+		Version: report.Version, Target: r.target.Name, Verdict: properties.Pass,
+		Seed: r.options.Seed, Seconds: took.Seconds(), Trials: f.trials,
+		Points: r.points, Unreached: r.unreached, Environment: r.environment(),
+		Why: f.other, Explored: r.explored,
+	}
+	if r.target.Ref != "" {
+		out.Target = r.target.Ref
+	}
+	if took > 0 {
+		out.TrialsPerSecond = float64(f.trials) / took.Seconds()
+	}
+	for _, name := range f.order {
+		p := report.Property{Name: name, Claimed: f.claimed[name], Verdict: f.verdict[name], Why: f.why[name], Violations: []report.Violation{}}
+		for _, x := range f.list {
+			if x.property == name {
+				p.Violations = append(p.Violations, *x.violation)
+			}
+		}
+		if p.Claimed {
+			out.Verdict = out.Verdict.Worse(p.Verdict)
+		}
+		out.Properties = append(out.Properties, p)
+	}
+	for _, reason := range []string{search.ReasonIdle, search.ReasonSetup, search.ReasonEquivalent} {
+		if n := r.leftOut[reason]; n > 0 {
+			out.LeftOut = append(out.LeftOut, report.LeftOut{Reason: reason, Cells: n})
+			out.Points.NotApplicable += n
+		}
+	}
+	out.Points.Total += out.Points.NotApplicable
+	if len(f.other) > 0 || len(r.unreached) > 0 {
+		out.Verdict = out.Verdict.Worse(properties.UnknownResult)
+	}
+	return out
+}
+
+func (r *run) environment() report.Environment {
+	e := report.Environment{Harness: harnessVersion(), OS: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(), Jobs: len(r.jobs)}
+	if len(r.session.stacks) > 0 {
+		e.Postgres, e.Broker = r.session.stacks[0].Postgres.Version(), r.session.stacks[0].Broker.Version()
+	}
+	return e
+}
+
+func harnessVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "devel"
+	}
+	return info.Main.Version
+}

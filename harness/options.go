@@ -1,0 +1,106 @@
+package harness
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"github.com/outboxtest/outboxtest/faults"
+	"github.com/outboxtest/outboxtest/harness/report"
+)
+
+// DefaultOut is the folder that takes everything a run leaves.
+const DefaultOut = ".outboxtest"
+
+// Options say how to run; the zero value sweeps with everything at its default.
+type Options struct {
+	// Jobs is the number of stacks that execute trials side by side; 0 means one
+	// for each processor, and 1 when Postgres or the broker is given by URL.
+	Jobs int
+	// Orders is the number of orders of a recorded run; 0 means 3.
+	Orders int
+	// Faults are the kinds of fault that are swept; nil means kill and cut.
+	Faults []faults.Kind
+	// Points keeps the cells whose point contains this text.
+	Points string
+	// Explore adds random scenarios for this long.
+	Explore time.Duration
+	// ExploreTrials ends exploring after so many trials; 0 means no bound.
+	ExploreTrials int
+	// Seed decides the random scenarios; 0 draws one, which the result tells.
+	Seed uint64
+	// SkipSweep leaves the cells out: only the fault-free runs, and Explore.
+	SkipSweep bool
+	// StopAtFirst ends the run at the first violation that a replay reproduces.
+	StopAtFirst bool
+	// Replays is how often a violation's scenario is replayed before it is
+	// reported; 0 means 1.
+	Replays int
+	// Postgres is auto, local, embedded, or a postgres:// URL; empty means auto.
+	Postgres string
+	// Broker is auto, local, or a nats:// URL; empty means auto.
+	Broker string
+	// Out is the folder for what the run leaves; empty means [DefaultOut].
+	Out string
+	// Progress, if set, is called now and then, from one goroutine at a time.
+	Progress func(Progress)
+	// Log takes what the harness does, for its own developers; nil discards.
+	Log *slog.Logger
+
+	everything bool
+}
+
+// Progress is how far a run has come.
+type Progress struct {
+	// Phase is what is being done: recording, sweep, recovery, explore.
+	Phase string
+	// Done and Total count trials; Total is 0 when it is not known.
+	Done, Total int
+	// Violations counts the different ones so far.
+	Violations int
+}
+
+// Result is everything that a run says; see [report.Result] for its parts.
+type Result = report.Result
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Jobs < 0 || o.Orders < 0 || o.Replays < 0 || o.Explore < 0 || o.ExploreTrials < 0 {
+		return o, &InputError{"jobs, orders, replays and explore are not negative"}
+	}
+	byURL := isURL(o.Postgres) || isURL(o.Broker)
+	if o.Jobs == 0 {
+		o.Jobs = runtime.NumCPU()
+		if byURL {
+			o.Jobs = 1
+		}
+	}
+	if byURL && o.Jobs > 1 {
+		return o, &InputError{fmt.Sprintf("--jobs %d needs as many servers: with --postgres or --broker by URL there is one job", o.Jobs)}
+	}
+	if o.Orders == 0 {
+		o.Orders = 3
+	}
+	if o.Replays == 0 {
+		o.Replays = 1
+	}
+	if o.Out == "" {
+		o.Out = DefaultOut
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	for _, k := range o.Faults {
+		switch k {
+		case faults.Kill, faults.Cut, faults.Hang:
+		default:
+			return o, &InputError{fmt.Sprintf("fault %q cannot be swept: use kill, cut or hang", k)}
+		}
+	}
+	return o, nil
+}
+
+// InputError says that what was asked for makes no sense as it stands.
+type InputError struct{ What string }
+
+func (e *InputError) Error() string { return e.What }

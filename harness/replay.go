@@ -1,0 +1,101 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/outboxtest/outboxtest/harness/scenario"
+	"github.com/outboxtest/outboxtest/harness/search"
+	"github.com/outboxtest/outboxtest/properties"
+	"github.com/outboxtest/outboxtest/targets"
+)
+
+// Replayed is what came of executing one scenario again.
+type Replayed struct {
+	// Runs counts the executions; the others count those with each verdict.
+	Runs    int `json:"runs"`
+	Failed  int `json:"failed"`
+	Passed  int `json:"passed"`
+	Unknown int `json:"unknown"`
+	// Judgement is the worst one, and History the trial that it judges.
+	Judgement properties.Judgement `json:"judgement"`
+	History   []properties.Event   `json:"-"`
+}
+
+// Replay executes a scenario the given number of times, on all jobs of the
+// session. Progress is reported under the phase replay.
+func (s *Session) Replay(ctx context.Context, target targets.Target, sc scenario.Scenario, times int, o Options) (Replayed, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return Replayed{}, err
+	}
+	if times < 1 {
+		return Replayed{}, &InputError{fmt.Sprintf("a scenario is replayed at least once, not %d times", times)}
+	}
+	if err := sc.Validate(); err != nil {
+		return Replayed{}, &InputError{err.Error()}
+	}
+	if err := target.Validate(); err != nil {
+		return Replayed{}, &InputError{err.Error()}
+	}
+	if err := fits(sc, target); err != nil {
+		return Replayed{}, err
+	}
+	jobs, err := s.jobs(ctx, target)
+	if err != nil {
+		return Replayed{}, err
+	}
+	r := &run{session: s, target: target, options: o, jobs: jobs, findings: newFindings()}
+	out := Replayed{Judgement: properties.Judgement{Verdict: properties.Pass}}
+	err = search.Each(ctx, len(jobs), upTo(times), func(ctx context.Context, worker, _ int) error {
+		v, err := r.try(ctx, worker, sc)
+		if err != nil {
+			return err
+		}
+		r.findings.lock(func() {
+			out.Runs++
+			switch v.judgement.Verdict {
+			case properties.Fail:
+				out.Failed++
+			case properties.Pass:
+				out.Passed++
+			default:
+				out.Unknown++
+			}
+			if out.History == nil || out.Judgement.Verdict.Worse(v.judgement.Verdict) != out.Judgement.Verdict {
+				out.Judgement, out.History = v.judgement, v.history
+			}
+			r.progress("replay", out.Runs, times)
+		})
+		return nil
+	})
+	return out, err
+}
+
+// fits refuses a scenario that names a role which the target does not have as
+// a process of its own: its faults could never strike.
+func fits(sc scenario.Scenario, target targets.Target) error {
+	has := map[string]bool{"app": true, "relay": !target.Relay.InApp, "consumer": true}
+	replicas := max(1, target.Relay.Replicas, sc.Replicas)
+	for i, f := range sc.Faults {
+		in := f.Instance()
+		if !has[in.Role] {
+			return &InputError{fmt.Sprintf("fault %d names %s, but the target %s has no process for the role %s (it says relay: app)", i+1, in, target.Name, in.Role)}
+		}
+		most := 1
+		switch in.Role {
+		case "relay":
+			most = replicas
+		case "app":
+			most = 2
+		case "consumer":
+			if target.Consumer != nil {
+				most = max(1, target.Consumer.Replicas)
+			}
+		}
+		if in.Index >= most {
+			return &InputError{fmt.Sprintf("fault %d names %s, but the scenario runs %d of the role %s", i+1, in, most, in.Role)}
+		}
+	}
+	return nil
+}

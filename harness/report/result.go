@@ -1,0 +1,118 @@
+// Package report holds the result of a run, as machines read it (one JSON
+// object, see docs/json.md) and as people do.
+package report
+
+import "github.com/outboxtest/outboxtest/properties"
+
+// Version is the version of the JSON object.
+const Version = 1
+
+// Result is everything that a run says of one target.
+type Result struct {
+	Version         int                `json:"version"`
+	Target          string             `json:"target"`
+	Verdict         properties.Verdict `json:"verdict"`
+	Seed            uint64             `json:"seed"`
+	Seconds         float64            `json:"seconds"`
+	Trials          int                `json:"trials"`
+	TrialsPerSecond float64            `json:"trials_per_second"`
+	Points          Points             `json:"points"`
+	Properties      []Property         `json:"properties"`
+	// Blame says whose fault a finding is when it is not the target's; empty
+	// when there is nothing to say.
+	Blame       string      `json:"blame"`
+	Environment Environment `json:"environment"`
+	// Why lists the reasons for an unknown verdict that belong to no property.
+	Why []string `json:"why,omitempty"`
+	// LeftOut counts, by reason, the cells that were not worth a trial.
+	LeftOut []LeftOut `json:"left_out,omitempty"`
+	// Unreached lists the cells whose fault did not fire.
+	Unreached []Unreached `json:"unreached,omitempty"`
+	// Explored counts the random scenarios, when there were any.
+	Explored *Explored `json:"explored,omitempty"`
+
+	// In the result of a demo only.
+	Expected         properties.Verdict `json:"expected,omitempty"`
+	ExpectedProperty string             `json:"expected_property,omitempty"`
+	CaughtBy         []string           `json:"caught_by,omitempty"`
+}
+
+// Points counts cells. A violated cell is exercised.
+type Points struct {
+	Total         int `json:"total"`
+	Exercised     int `json:"exercised"`
+	Unreached     int `json:"unreached"`
+	NotApplicable int `json:"not_applicable"`
+}
+
+// LeftOut counts the cells that were left out for one reason.
+type LeftOut struct {
+	Reason string `json:"reason"`
+	Cells  int    `json:"cells"`
+}
+
+// Unreached is a cell whose fault never fired, and why not.
+type Unreached struct {
+	Run   string `json:"run"`
+	Fault string `json:"fault"`
+	Why   string `json:"why"`
+}
+
+// Property is the verdict on one property over all trials.
+type Property struct {
+	Name       string             `json:"name"`
+	Claimed    bool               `json:"claimed"`
+	Verdict    properties.Verdict `json:"verdict"`
+	Why        []string           `json:"why,omitempty"`
+	Violations []Violation        `json:"violations"`
+}
+
+// Violation is one violation with its evidence and what replays it.
+type Violation struct {
+	Summary string `json:"summary"`
+	Order   string `json:"order"`
+	// Point is where the fault struck; "no fault" when it took none.
+	Point string `json:"point"`
+	Fault string `json:"fault"`
+	// Scenario and History are paths relative to the working directory.
+	Scenario   string     `json:"scenario"`
+	History    string     `json:"history"`
+	Reproduced Reproduced `json:"reproduced"`
+	Evidence   []string   `json:"evidence,omitempty"`
+	// Cells counts the cells that showed the same violation at the same kind of
+	// point, this one included.
+	Cells int `json:"cells"`
+}
+
+// Reproduced says how many replays of a violation's scenario failed again.
+type Reproduced struct {
+	Failed int `json:"failed"`
+	Runs   int `json:"runs"`
+}
+
+// Environment is what the run ran on.
+type Environment struct {
+	Harness  string `json:"harness"`
+	Postgres string `json:"postgres"`
+	Broker   string `json:"broker"`
+	OS       string `json:"os"`
+	CPUs     int    `json:"cpus"`
+	Jobs     int    `json:"jobs"`
+}
+
+// Demo is the result of the main job on the built-in targets.
+type Demo struct {
+	Version int                `json:"version"`
+	Verdict properties.Verdict `json:"verdict"`
+	Seconds float64            `json:"seconds"`
+	Targets []Result           `json:"targets"`
+}
+
+// Explored counts random scenarios. Partly counts those of which a fault found
+// nothing to strike: they are judged for violations and are no passes.
+type Explored struct {
+	Trials int `json:"trials"`
+	Faults int `json:"faults"`
+	Struck int `json:"struck"`
+	Partly int `json:"partly"`
+}

@@ -1,0 +1,132 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/outboxtest/outboxtest/properties"
+)
+
+// Headline is a result in one line: the target, the verdict, how much was
+// exercised, and how long it took.
+func Headline(r Result) string {
+	return fmt.Sprintf("%s: %s, %s", printable(r.Target), r.Verdict, extent(r))
+}
+
+// extent says how much a run covers.
+func extent(r Result) string {
+	return fmt.Sprintf("%s, %s in %.1f s", cells(r.Points), counted(r.Trials, "trial"), r.Seconds)
+}
+
+// cells counts the cells that were exercised among those that were planned:
+// what was left out as not applicable was not.
+func cells(p Points) string {
+	planned := p.Total - p.NotApplicable
+	if planned == 0 {
+		return "no cells swept"
+	}
+	return fmt.Sprintf("%d of %s exercised", p.Exercised, counted(planned, "cell"))
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Details are the lines below a violation's summary, indented by two: the
+// fault and its point, the evidence, how many replays failed again, and the
+// line that replays it.
+func Details(v Violation) []string {
+	lines := Fold("  ", "fault: "+faultText(v))
+	if len(v.Evidence) > 0 {
+		lines = append(lines, "  evidence:")
+		for _, e := range v.Evidence {
+			lines = append(lines, Fold("    ", e)...)
+		}
+	}
+	return append(lines, closing(v)...)
+}
+
+// closing is what every violation is reported with, however short.
+func closing(v Violation) []string {
+	lines := Fold("  ", reproduced(v))
+	if v.Scenario != "" {
+		lines = append(lines, "  replay it: "+ReplayLine(v))
+	}
+	if v.History != "" {
+		lines = append(lines, "  judge its history again: outboxtest check "+shellWord(v.History))
+	}
+	return lines
+}
+
+// ReplayLine is the command that replays a violation, for a shell.
+func ReplayLine(v Violation) string { return "outboxtest replay " + shellWord(v.Scenario) }
+
+// faultText is the fault with its point, or that it took none.
+func faultText(v Violation) string {
+	switch {
+	case v.Fault == "":
+		return "none was needed"
+	case v.Point == "" || strings.Contains(v.Fault, v.Point):
+		return v.Fault
+	}
+	return v.Fault + " at " + v.Point
+}
+
+func reproduced(v Violation) string {
+	var text string
+	switch {
+	case v.Reproduced.Runs == 0:
+		text = "not replayed yet"
+	case v.Reproduced.Failed == 0:
+		text = fmt.Sprintf("reproduced in 0 of %s: the ledgers prove it, but it does not come at every try", counted(v.Reproduced.Runs, "replay"))
+	default:
+		text = fmt.Sprintf("reproduced in %d of %s", v.Reproduced.Failed, counted(v.Reproduced.Runs, "replay"))
+	}
+	if v.Cells > 1 {
+		text += fmt.Sprintf("; seen in %d cells", v.Cells)
+	}
+	return text
+}
+
+// mostUnreached bounds how many unreached cells are listed one by one; the
+// JSON object has them all.
+const mostUnreached = 10
+
+// Reasons are why a result is unknown, a line each: the cells whose fault did
+// not fire, the reasons of each claimed property, and those that belong to no
+// property.
+func Reasons(r Result) []string {
+	var lines []string
+	for i, u := range r.Unreached {
+		if i == mostUnreached {
+			lines = append(lines, fmt.Sprintf("%s more not reached", counted(len(r.Unreached)-i, "cell")))
+			break
+		}
+		lines = append(lines, printable(because(fmt.Sprintf("not reached: %s (%s run)", u.Fault, u.Run), u.Why)))
+	}
+	for _, p := range r.Properties {
+		if !p.Claimed || p.Verdict != properties.UnknownResult {
+			continue
+		}
+		for _, why := range p.Why {
+			lines = append(lines, printable(p.Name+": "+why))
+		}
+		if len(p.Why) == 0 {
+			lines = append(lines, p.Name+": no reason was given")
+		}
+	}
+	for _, why := range r.Why {
+		lines = append(lines, printable(why))
+	}
+	return lines
+}
+
+func because(text, why string) string {
+	if why == "" {
+		return text
+	}
+	return text + ": " + why
+}

@@ -1,0 +1,58 @@
+package search
+
+import (
+	"sort"
+
+	"github.com/outboxtest/outboxtest/faults"
+)
+
+// The ranks, likeliest first. They are rules about the wire, none about a
+// target: a dual write goes wrong between an effect on one server and the next
+// effect on the other.
+const (
+	rankBetween = iota // a kill between effects on different servers
+	rankEnd            // a kill at the end of a transaction
+	rankDrop           // a kill with messages in flight lost
+	rankKill           // any other kill
+	rankBreak          // a broken connection
+	rankLinger         // a kill whose backends linger
+	rankRest           // what the rules leave out
+)
+
+// rankKill ranks a kill just after exchange i.
+func (d *deriver) rankKill(i int, e exchange) int {
+	if e.idle() || setup(e.label) {
+		return rankKill
+	}
+	if e.effect() {
+		for _, next := range d.all[i+1:] {
+			if next.link.Instance != e.link.Instance || !next.effect() {
+				continue
+			}
+			if next.link.Server != e.link.Server {
+				return rankBetween
+			}
+			break
+		}
+	}
+	if e.ended {
+		return rankEnd
+	}
+	return rankKill
+}
+
+// effect reports whether the exchange changes something that others can see.
+func (e exchange) effect() bool {
+	if e.idle() || setup(e.label) {
+		return false
+	}
+	if e.link.Server == faults.Broker {
+		return e.shape != push
+	}
+	return e.write || e.ended
+}
+
+// Likeliest sorts the cells of several runs, likeliest first.
+func Likeliest(cells []Cell) {
+	sort.SliceStable(cells, func(i, j int) bool { return cells[i].Rank < cells[j].Rank })
+}

@@ -1,0 +1,58 @@
+package search
+
+import (
+	"fmt"
+
+	"github.com/outboxtest/outboxtest/harness/scenario"
+	"github.com/outboxtest/outboxtest/properties"
+)
+
+// Run is a fault-free workload whose exchanges are recorded.
+type Run struct {
+	Name     string
+	Scenario scenario.Scenario
+	// Swept: the cells of the run are visited. The others are only judged.
+	Swept bool
+}
+
+// Runs are the fault-free runs of a target: stepwise and batch with the given
+// number of orders and one aborted order, which are swept, and one whose
+// transactions overlap, which is only judged.
+func Runs(target string, orders, replicas int) []Run {
+	return []Run{
+		{"stepwise", scenario.Scenario{Target: target, Replicas: replicas, Workload: workload(orders)}, true},
+		{"batch", scenario.Scenario{Target: target, Replicas: replicas, Pace: scenario.Batch, Workload: workload(orders)}, true},
+		{"overlap", scenario.Scenario{Target: target, Replicas: replicas, Workload: []scenario.Step{
+			place(1),
+			{Overlap: []scenario.Order{order(2), order(3)}},
+		}}, false},
+	}
+}
+
+// workload places orders, the first two for one customer, and aborts one after
+// the first.
+func workload(orders int) []scenario.Step {
+	var steps []scenario.Step
+	for i := 1; i <= orders; i++ {
+		steps = append(steps, place(i))
+		if i == 1 {
+			steps = append(steps, scenario.Step{Abort: &scenario.Order{Order: "x1", Customer: "c1"}})
+		}
+	}
+	return steps
+}
+
+func place(i int) scenario.Step {
+	o := order(i)
+	return scenario.Step{Place: &o}
+}
+
+func order(i int) scenario.Order {
+	return scenario.Order{Order: fmt.Sprintf("o%d", i), Customer: fmt.Sprintf("c%d", (i+1)/2)}
+}
+
+// Recording is a run and what was observed in it.
+type Recording struct {
+	Run     Run
+	History []properties.Event
+}

@@ -1,0 +1,106 @@
+package trial
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/outboxtest/outboxtest/faults/proc"
+)
+
+// request is one line to an app that speaks the stdio protocol (docs/stdio.md).
+type request struct {
+	ID       int    `json:"id"`
+	Op       string `json:"op"`
+	Order    string `json:"order"`
+	Customer string `json:"customer,omitempty"`
+}
+
+// response is one line from it.
+type response struct {
+	ID    int    `json:"id"`
+	OK    *bool  `json:"ok"`
+	Error string `json:"error,omitempty"`
+}
+
+// calls is the conversation with one life of an app. Answers may come in any
+// order. Whoever made it closes it when the process has died: what was not
+// answered then stays unknown.
+type calls struct {
+	process *proc.Process
+
+	mu      sync.Mutex
+	next    int
+	waiting map[int]chan response
+	closed  bool
+	noise   int // lines that were no answer
+	done    chan struct{}
+}
+
+func newCalls(p *proc.Process) *calls {
+	c := &calls{process: p, waiting: map[int]chan response{}, done: make(chan struct{})}
+	go c.listen()
+	return c
+}
+
+// listen ends when the process has closed its output.
+func (c *calls) listen() {
+	defer close(c.done)
+	for {
+		line, err := c.process.ReadLine(context.Background())
+		if err != nil {
+			return
+		}
+		var r response
+		if err := json.Unmarshal([]byte(line.Text), &r); err != nil || r.OK == nil {
+			c.mu.Lock()
+			c.noise++
+			c.mu.Unlock()
+			continue
+		}
+		c.mu.Lock()
+		ch := c.waiting[r.ID]
+		delete(c.waiting, r.ID)
+		c.mu.Unlock()
+		if ch != nil {
+			ch <- r
+		}
+	}
+}
+
+// ask sends one request. The channel yields the answer, or is closed when the
+// process died first.
+func (c *calls) ask(op, order, customer string) (<-chan response, error) {
+	ch := make(chan response, 1)
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		close(ch)
+		return ch, nil
+	}
+	c.next++
+	r := request{ID: c.next, Op: op, Order: order, Customer: customer}
+	c.waiting[r.ID] = ch
+	c.mu.Unlock()
+	line, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("write the request for order %s: %w", order, err)
+	}
+	// A failed write means that the process is dying: close tells.
+	_, _ = c.process.Stdin().Write(append(line, '\n'))
+	return ch, nil
+}
+
+// close ends every call that waits, after the answers that the process wrote
+// before it died were read.
+func (c *calls) close() {
+	<-c.done
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for id, ch := range c.waiting {
+		close(ch)
+		delete(c.waiting, id)
+	}
+}

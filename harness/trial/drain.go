@@ -1,0 +1,250 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/outboxtest/outboxtest/properties"
+)
+
+const (
+	// quietTime: a relay that shows no polls (it listens for notifications) is
+	// taken to have nothing left to do when its links were silent for so long
+	// and everything is there. It never convicts.
+	quietTime = 150 * time.Millisecond
+	// silentLeast is the shortest silence that counts as a promise not kept by
+	// a relay that shows no polls.
+	silentLeast = 5 * time.Second
+	// graceLeast is the shortest time that a consumer gets to apply what it has
+	// acknowledged.
+	graceLeast = time.Second
+	// budgetLeast bounds the whole wait; past it there is no evidence, and the
+	// trial is unknown.
+	budgetLeast = 60 * time.Second
+	// stepHurt is how long the workload waits between two steps while a fault
+	// is in force.
+	stepHurt = 100 * time.Millisecond
+)
+
+// drain waits, on evidence, until the outbox has drained or is proven not to.
+type drain struct {
+	t       *trial
+	ledgers *ledgers
+	// zeroSince is the time of the first of an unbroken row of readings that
+	// all said: pending is 0, the log is unchanged, nothing is in flight.
+	zeroSince time.Time
+	zeroIdle  int
+	// heldSince is the same for the consumers: the broker holds nothing.
+	heldSince time.Time
+	logLength int
+	applied   string
+}
+
+// settle is one wait. A step wait ends early: when the promise has been spent
+// once, or when a fault is in force.
+func (t *trial) settle(ctx context.Context, step bool) (properties.Drain, error) {
+	d := &drain{t: t, ledgers: t.ledgers}
+	begin := time.Now()
+	startPolls := t.rec.tally().idle
+	hurt := time.Time{}
+	since := begin
+	for {
+		change := t.rec.wait()
+		healedAt, healthy, failure := t.warden.health()
+		if failure != nil {
+			return properties.Drain{}, failure
+		}
+		if healedAt.After(since) || !healthy {
+			since, startPolls = time.Now(), t.rec.tally().idle
+		}
+		if err := t.ledgers.read(ctx); err != nil {
+			return properties.Drain{}, err
+		}
+		t.ledgers.record(false)
+		tally := t.rec.tally()
+		out := properties.Drain{Polls: tally.idle - startPolls, Time: time.Since(since), Healthy: healthy && t.connected()}
+		if done, err := d.decide(&out, healthy, begin); err != nil || done {
+			return out, err
+		}
+		if step {
+			if healthy {
+				hurt = time.Time{}
+			} else if hurt.IsZero() {
+				hurt = time.Now()
+			}
+			promise := t.promise()
+			spent := out.Time > promise.Time && (out.Polls >= promise.Polls || out.Time > 3*promise.Time)
+			if spent || !hurt.IsZero() && time.Since(hurt) > stepHurt {
+				return out, nil
+			}
+		}
+		if err := pace(ctx, change); err != nil {
+			return out, err
+		}
+	}
+}
+
+// pause waits between two steps of the workload.
+func (t *trial) pause(ctx context.Context) error {
+	_, err := t.settle(ctx, true)
+	return err
+}
+
+// pace waits for something to happen, or a moment, but never reads the ledgers
+// in a spin.
+func pace(ctx context.Context, change <-chan struct{}) error {
+	const spin, idle = 2 * time.Millisecond, 25 * time.Millisecond
+	timer := time.NewTimer(spin)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	timer.Reset(idle)
+	select {
+	case <-change:
+	case <-timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// decide reports whether there is evidence to end the wait, and fills it in.
+func (d *drain) decide(out *properties.Drain, healthy bool, begin time.Time) (bool, error) {
+	missing, unapplied := d.ledgers.outstanding(d.t.job.consumers())
+	budget := max(budgetLeast, 20*d.t.promise().Time, 3*time.Duration(d.ledgers.ackWait))
+	if missing == 0 {
+		d.zeroSince = time.Time{}
+		if unapplied == 0 {
+			return d.complete(out, healthy), nil
+		}
+		if d.graceSpent(healthy) {
+			out.Basis, out.Consumers = properties.BasisComplete, true
+			out.Grace = "the broker held nothing for the consumers, and they had their grace"
+			return true, nil
+		}
+	} else if basis := d.lossProven(*out, healthy); basis != "" {
+		out.Basis = basis
+		out.Consumers = d.graceSpent(healthy)
+		if unapplied == 0 || out.Consumers || time.Since(begin) > budget {
+			return true, nil
+		}
+	}
+	if time.Since(begin) > budget {
+		out.Basis = properties.BasisNone
+		out.Why = fmt.Sprintf("after %v %d orders had no event and %d effects were missing, without evidence why", budget, missing, unapplied)
+		return true, nil
+	}
+	return false, nil
+}
+
+// complete: everything is there; the wait goes on only until the relays are
+// seen to have nothing left to do and the consumers hold nothing, because what
+// comes twice comes late.
+func (d *drain) complete(out *properties.Drain, healthy bool) bool {
+	out.Basis = properties.BasisComplete
+	if !healthy || d.t.relaysInFlight() > 0 {
+		return false
+	}
+	tally := d.t.rec.tally()
+	settled := tally.idleSinceWork > 0 || time.Since(tally.lastAny) > quietTime
+	if d.ledgers.pending != nil {
+		settled = *d.ledgers.pending == 0
+	}
+	return settled && (d.ledgers.nothingHeld() || out.Time > d.redelivery())
+}
+
+// redelivery is how long a complete trial waits for messages that were
+// delivered and never acknowledged: long enough for them to come again, unless
+// the consumer asked the broker for a wait that no trial can afford.
+func (d *drain) redelivery() time.Duration {
+	const afford = 3 * time.Second
+	wait := 2 * time.Duration(d.ledgers.ackWait)
+	if wait > afford {
+		return afford
+	}
+	return max(wait, graceLeast)
+}
+
+// lossProven returns the evidence on which a missing event is a lost one.
+func (d *drain) lossProven(out properties.Drain, healthy bool) properties.Basis {
+	promise := d.t.promise()
+	tally := d.t.rec.tally()
+	quiet := d.ledgers.pending != nil && *d.ledgers.pending == 0 && d.t.relaysInFlight() == 0 && len(d.ledgers.log) == d.logLength
+	d.logLength = len(d.ledgers.log)
+	if !quiet || !healthy || !out.Healthy {
+		d.zeroSince = time.Time{}
+	} else if d.zeroSince.IsZero() {
+		d.zeroSince, d.zeroIdle = time.Now(), tally.idle
+	}
+	if !out.Healthy {
+		return ""
+	}
+	silent := time.Since(tally.lastAny) >= max(silentLeast, 10*promise.Time)
+	if !d.zeroSince.IsZero() && time.Since(d.zeroSince) >= promise.Time && (tally.idle-d.zeroIdle >= promise.Polls || time.Since(d.zeroSince) >= 10*promise.Time) {
+		return properties.BasisPendingZero
+	}
+	if out.Time >= 10*promise.Time && (out.Polls >= 10*promise.Polls || silent) {
+		return properties.BasisPromise
+	}
+	return ""
+}
+
+// graceSpent reports whether the consumers had their grace: the broker has held
+// nothing for them, and their effects have not changed, for long enough.
+func (d *drain) graceSpent(healthy bool) bool {
+	applied := fmt.Sprint(d.ledgers.applied, d.ledgers.backlog)
+	if !healthy || !d.ledgers.nothingHeld() || applied != d.applied {
+		d.heldSince, d.applied = time.Time{}, applied
+		return false
+	}
+	if d.heldSince.IsZero() {
+		d.heldSince = time.Now()
+	}
+	return time.Since(d.heldSince) >= max(graceLeast, d.t.promise().Time)
+}
+
+// nothingHeld: every consumer that the broker knows has been given and has
+// acknowledged everything, and there is one.
+func (l *ledgers) nothingHeld() bool {
+	for _, b := range l.backlog {
+		if b.Pending != 0 || b.Unacked != 0 {
+			return false
+		}
+	}
+	return len(l.backlog) > 0
+}
+
+// outstanding counts the committed orders without an event, and the effects
+// that are missing.
+func (l *ledgers) outstanding(consumers []string) (missing, unapplied int) {
+	logged := map[string]bool{}
+	for _, m := range l.log {
+		logged[l.token(m.Order)] = true
+	}
+	for _, row := range l.committed {
+		if !logged[row.Order] {
+			missing++
+		}
+	}
+	done := map[[2]string]bool{}
+	for _, e := range l.applied {
+		done[[2]string{e.EventID, e.Consumer}] = e.Count > 0
+	}
+	seen := map[string]bool{}
+	for _, m := range l.log {
+		if m.EventID == "" || seen[m.EventID] {
+			continue
+		}
+		seen[m.EventID] = true
+		for _, c := range consumers {
+			if !done[[2]string{m.EventID, c}] {
+				unapplied++
+			}
+		}
+	}
+	return missing, unapplied
+}

@@ -1,0 +1,132 @@
+package trial
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/outboxtest/outboxtest/faults/proc"
+	"github.com/outboxtest/outboxtest/harness/roles"
+	"github.com/outboxtest/outboxtest/harness/stack"
+	"github.com/outboxtest/outboxtest/targets"
+)
+
+// Config is what a job needs. The stack and the guard are borrowed: whoever
+// made them closes them after the job's last trial.
+type Config struct {
+	Target targets.Target
+	Stack  *stack.Stack
+	Guard  *proc.Guard
+	// Self starts our own binary again as the named role.
+	Self func(role string) (argv, env []string)
+	// Dir holds the logs of the trial under way.
+	Dir string
+	Log *slog.Logger
+}
+
+// Job executes trials of one target on one stack, one after another.
+type Job struct {
+	target targets.Target
+	reader *targets.EventReader
+	stack  *stack.Stack
+	guard  *proc.Guard
+	self   func(role string) (argv, env []string)
+	dir    string
+	log    *slog.Logger
+
+	trials   int
+	lastLogs string
+}
+
+// NewJob applies the target's schema to a template database and is then ready
+// for trials.
+func NewJob(ctx context.Context, c Config) (*Job, error) {
+	reader, err := c.Target.Event.Compile()
+	if err != nil {
+		return nil, &TargetError{What: "event: " + err.Error()}
+	}
+	j := &Job{target: c.Target, reader: reader, stack: c.Stack, guard: c.Guard, self: c.Self, dir: c.Dir, log: c.Log}
+	if j.log == nil {
+		j.log = slog.New(slog.DiscardHandler)
+	}
+	err = j.stack.Postgres.Template(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		for i, sql := range c.Target.SchemaSQL {
+			if _, err := conn.Exec(ctx, sql); err != nil {
+				return &TargetError{What: fmt.Sprintf("schema file %d of %d cannot be applied: %v", i+1, len(c.Target.SchemaSQL), err)}
+			}
+		}
+		if c.Target.Consumer == nil {
+			if _, err := conn.Exec(ctx, roles.ConsumerSchema); err != nil {
+				return fmt.Errorf("make the tables of the harness's own consumer: %w", err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("prepare the template database: %w", err)
+	}
+	return j, nil
+}
+
+type promise struct {
+	Polls int
+	Time  time.Duration
+}
+
+func (t *trial) promise() promise {
+	return promise{Polls: t.job.target.Drain.Polls, Time: t.job.target.Drain.Time()}
+}
+
+// consumers are the names whose effects are judged.
+func (j *Job) consumers() []string {
+	if j.target.Consumer != nil {
+		return j.target.Consumer.Names
+	}
+	return []string{roles.ConsumerName}
+}
+
+func (j *Job) appliedQuery() string {
+	if j.target.Consumer != nil {
+		return j.target.Consumer.Applied
+	}
+	return roles.ConsumerApplied
+}
+
+// roles are the target's own roles: those that the harness plays itself are
+// not part of what is tested.
+func (j *Job) roles() []string {
+	list := []string{"app"}
+	if !j.target.Relay.InApp {
+		list = append(list, "relay")
+	}
+	if j.target.Consumer != nil {
+		list = append(list, "consumer")
+	}
+	return list
+}
+
+type ownRole struct{ Argv, Env []string }
+
+// ownRole is how to start a role that the harness plays itself, or nil.
+func (j *Job) ownRole(role string) (*ownRole, error) {
+	var name string
+	var settings any
+	switch {
+	case role == "app" && len(j.target.App.SQL) > 0:
+		name, settings = roles.SQLApp, roles.SQLSettings{Statements: j.target.App.SQL}
+	case role == "consumer" && j.target.Consumer == nil:
+		name, settings = roles.Consumer, roles.ConsumerSettings{Event: j.target.Event}
+	default:
+		return nil, nil
+	}
+	text, err := json.Marshal(settings)
+	if err != nil {
+		return nil, fmt.Errorf("write the settings of the role %s: %w", name, err)
+	}
+	argv, env := j.self(name)
+	return &ownRole{Argv: argv, Env: append(env, roles.SettingsVariable+"="+string(text))}, nil
+}

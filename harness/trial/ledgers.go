@@ -1,0 +1,216 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/outboxtest/outboxtest/harness/stack"
+	"github.com/outboxtest/outboxtest/properties"
+)
+
+// maxRows bounds what is read of a ledger: a query that returns more is not
+// the query of a trial with a handful of orders.
+const maxRows = 100_000
+
+// ledgers reads the three ledgers of a trial on direct connections, and
+// records a reading when it says something new.
+type ledgers struct {
+	t *trial
+
+	committed []properties.Row
+	log       []properties.Message
+	lastSeq   uint64
+	missing   int
+	applied   []properties.Effect
+	pending   *int64
+	backlog   []properties.Backlog
+	ackWait   stack.AckWait
+	recorded  map[string]bool
+	// known maps a row's own id to its order's token, from every reading.
+	known map[string]string
+}
+
+func newLedgers(t *trial) *ledgers {
+	return &ledgers{t: t, recorded: map[string]bool{}, known: map[string]string{}}
+}
+
+// read takes a reading of everything. Pending is read before and after the
+// log, and counts only when both say the same.
+func (l *ledgers) read(ctx context.Context) error {
+	before, err := l.readPending(ctx)
+	if err != nil {
+		return err
+	}
+	if err := l.readCommitted(ctx); err != nil {
+		return err
+	}
+	if err := l.readLog(ctx); err != nil {
+		return err
+	}
+	if err := l.readApplied(ctx); err != nil {
+		return err
+	}
+	if err := l.readBacklog(ctx); err != nil {
+		return err
+	}
+	after, err := l.readPending(ctx)
+	if err != nil {
+		return err
+	}
+	if before != nil && *before != *after {
+		after = nil
+	}
+	l.pending = after
+	return nil
+}
+
+func (l *ledgers) readCommitted(ctx context.Context) error {
+	rows, err := l.t.db.Conn().Query(ctx, l.t.job.target.Committed)
+	if err != nil {
+		return &TargetError{What: "the committed query fails: " + err.Error(), Mend: "it returns the order's token and optionally the row's own id"}
+	}
+	defer rows.Close()
+	l.committed = nil
+	for rows.Next() {
+		values, err := rows.Values()
+		if err != nil {
+			return &TargetError{What: "the committed query's rows cannot be read: " + err.Error()}
+		}
+		if len(values) < 1 || len(values) > 2 {
+			return &TargetError{What: fmt.Sprintf("the committed query returns %d columns", len(values)), Mend: "it returns the order's token and optionally the row's own id"}
+		}
+		row := properties.Row{Order: text(values[0])}
+		if len(values) == 2 {
+			row.ID = text(values[1])
+			l.known[row.ID] = row.Order
+		}
+		if l.committed = append(l.committed, row); len(l.committed) > maxRows {
+			return &TargetError{What: fmt.Sprintf("the committed query returns more than %d rows", maxRows)}
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return &TargetError{What: "the committed query fails: " + err.Error()}
+	}
+	return nil
+}
+
+func (l *ledgers) readLog(ctx context.Context) error {
+	messages, err := l.t.stream.Messages(ctx, l.lastSeq+1)
+	if err != nil {
+		return fmt.Errorf("read the broker's log: %w", err)
+	}
+	for _, m := range messages {
+		out := properties.Message{Position: m.Sequence}
+		fields, err := l.t.rec.read.Read(m.Subject, m.Header, m.Data)
+		switch {
+		case err != nil:
+			out.Unread = err.Error()
+		case !fields.Event:
+			l.lastSeq = m.Sequence
+			continue
+		default:
+			out.Order, out.EventID, out.Key = fields.Order, fields.ID, fields.Key
+		}
+		l.missing += int(m.Sequence - l.lastSeq - 1)
+		l.lastSeq = m.Sequence
+		if l.log = append(l.log, out); len(l.log) > maxRows {
+			return &TargetError{What: fmt.Sprintf("the broker's log holds more than %d messages of one trial", maxRows)}
+		}
+	}
+	return nil
+}
+
+func (l *ledgers) readApplied(ctx context.Context) error {
+	query := l.t.job.appliedQuery()
+	rows, err := l.t.db.Conn().Query(ctx, query)
+	if err != nil {
+		return &TargetError{What: "the applied query fails: " + err.Error(), Mend: "it returns event id, consumer and the number of effects"}
+	}
+	defer rows.Close()
+	l.applied = nil
+	for rows.Next() {
+		values, err := rows.Values()
+		if err != nil {
+			return &TargetError{What: "the applied query's rows cannot be read: " + err.Error()}
+		}
+		if len(values) != 3 {
+			return &TargetError{What: fmt.Sprintf("the applied query returns %d columns", len(values)), Mend: "it returns event id, consumer and the number of effects"}
+		}
+		n, ok := number(values[2])
+		if !ok {
+			return &TargetError{What: fmt.Sprintf("the applied query's third column is %v, no number of effects", values[2])}
+		}
+		l.applied = append(l.applied, properties.Effect{EventID: text(values[0]), Consumer: text(values[1]), Count: int(n)})
+		if len(l.applied) > maxRows {
+			return &TargetError{What: fmt.Sprintf("the applied query returns more than %d rows", maxRows)}
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return &TargetError{What: "the applied query fails: " + err.Error()}
+	}
+	return nil
+}
+
+func (l *ledgers) readPending(ctx context.Context) (*int64, error) {
+	query := l.t.job.target.Pending
+	if query == "" {
+		return nil, nil
+	}
+	var value any
+	if err := l.t.db.Conn().QueryRow(ctx, query).Scan(&value); err != nil {
+		return nil, &TargetError{What: "the pending query fails: " + err.Error(), Mend: "it returns one number"}
+	}
+	n, ok := number(value)
+	if !ok {
+		return nil, &TargetError{What: fmt.Sprintf("the pending query returns %v, not a number", value)}
+	}
+	return &n, nil
+}
+
+func (l *ledgers) readBacklog(ctx context.Context) error {
+	consumers, err := l.t.stream.Consumers(ctx)
+	if err != nil {
+		return fmt.Errorf("read what the broker still holds: %w", err)
+	}
+	l.backlog = nil
+	for _, c := range consumers {
+		l.backlog = append(l.backlog, properties.Backlog{Consumer: c.Name, Pending: int64(c.Pending), Unacked: int64(c.AckPending)})
+	}
+	l.ackWait = stack.LongestAckWait(consumers)
+	return nil
+}
+
+// record adds the readings to the history: all of them when final, otherwise
+// those whose content has not been recorded before.
+func (l *ledgers) record(final bool) {
+	l.put(properties.Ledger{Name: properties.LedgerCommitted, Final: final, Committed: slices.Clone(l.committed)})
+	l.put(properties.Ledger{Name: properties.LedgerLog, Final: final, Log: slices.Clone(l.log), Missing: l.missing})
+	l.put(properties.Ledger{Name: properties.LedgerApplied, Final: final, Applied: slices.Clone(l.applied)})
+	l.put(properties.Ledger{Name: properties.LedgerBroker, Final: final, Broker: slices.Clone(l.backlog)})
+	if l.pending != nil {
+		l.put(properties.Ledger{Name: properties.LedgerPending, Final: final, Pending: l.pending})
+	}
+}
+
+func (l *ledgers) put(reading properties.Ledger) {
+	if !reading.Final {
+		key := fmt.Sprint(reading.Name, reading.Committed, reading.Log, reading.Applied, reading.Broker)
+		if reading.Pending != nil {
+			key += fmt.Sprint(*reading.Pending)
+		}
+		if l.recorded[key] {
+			return
+		}
+		l.recorded[key] = true
+	}
+	l.t.rec.add(properties.Event{Kind: properties.KindLedger, Ledger: &reading})
+}
+
+// token is the order that an event names, by its token or by the row's own id.
+func (l *ledgers) token(named string) string {
+	if order, ok := l.known[named]; ok {
+		return order
+	}
+	return named
+}

@@ -1,0 +1,152 @@
+package trial
+
+import (
+	"sync"
+	"time"
+
+	"github.com/outboxtest/outboxtest/faults"
+	"github.com/outboxtest/outboxtest/faults/wire"
+	"github.com/outboxtest/outboxtest/faults/wire/frame"
+	"github.com/outboxtest/outboxtest/properties"
+	"github.com/outboxtest/outboxtest/targets"
+)
+
+// maxEvents bounds a history: a target that floods its links must not fill our
+// memory. Past it the wire is no longer recorded, and the trial says so.
+const maxEvents = 200_000
+
+// recorder gives everything that is observed its place in one total order, and
+// keeps the few running counts that the drain asks for.
+type recorder struct {
+	read  *targets.EventReader
+	start time.Time
+
+	mu       sync.Mutex
+	events   []properties.Event
+	overflow bool
+	changed  chan struct{}
+	relay    relayTally
+	relayApp bool
+}
+
+// relayTally is what the relays were last seen doing.
+type relayTally struct {
+	// idle counts the polls that found nothing, ever.
+	idle int
+	// idleSinceWork counts them since the last exchange that was not idle.
+	idleSinceWork int
+	// lastAny and lastWork are the times of the last exchange of any kind and
+	// of the last that was not idle.
+	lastAny, lastWork time.Time
+}
+
+func newRecorder(read *targets.EventReader, relayInApp bool) *recorder {
+	now := time.Now()
+	return &recorder{
+		read: read, start: now, changed: make(chan struct{}), relayApp: relayInApp,
+		relay: relayTally{lastAny: now, lastWork: now},
+	}
+}
+
+// add appends an event and wakes whoever waits for a change.
+func (r *recorder) add(e properties.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.append(e)
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+func (r *recorder) append(e properties.Event) {
+	if len(r.events) >= maxEvents && e.Kind == properties.KindWire {
+		r.overflow = true
+		return
+	}
+	e.Seq = len(r.events) + 1
+	e.At = time.Since(r.start)
+	r.events = append(r.events, e)
+}
+
+func (r *recorder) problem(text string) {
+	r.add(properties.Event{Kind: properties.KindProblem, Problem: text})
+}
+
+// wait returns a channel that is closed at the next event.
+func (r *recorder) wait() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changed
+}
+
+// tally returns what the relays were last seen doing.
+func (r *recorder) tally() relayTally {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.relay
+}
+
+// history returns everything recorded, and whether nothing was left out.
+func (r *recorder) history() (events []properties.Event, whole bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.events, !r.overflow
+}
+
+// observe takes what the board saw. It runs under the board's lock and calls
+// nothing of the board.
+func (r *recorder) observe(o wire.Observation) {
+	w := &properties.Wire{
+		Link: o.Link.String(), Conn: o.Conn, What: o.What, Exchange: o.Exchange, Label: o.Label, N: o.N,
+		Ended: o.Event.Ended, Write: o.Event.Write, Error: o.Event.Error,
+	}
+	if o.Event.Rows > 0 {
+		w.Rows = o.Event.Rows
+	}
+	r.readMessage(w, o.Event.Message)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count(o)
+	r.append(properties.Event{Kind: properties.KindWire, Wire: w})
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// readMessage adds what a broker's message says of itself.
+func (r *recorder) readMessage(w *properties.Wire, m *frame.Message) {
+	if m == nil {
+		return
+	}
+	w.Position, w.Consumer = m.Sequence, m.Consumer
+	if w.Label != "publish" && w.Label != "deliver" {
+		return
+	}
+	if fields, err := r.read.Read(m.Subject, m.Header, m.Data); err == nil && fields.Event {
+		w.Order, w.EventID = fields.Order, fields.ID
+	}
+}
+
+// count keeps the relays' tally. Only whole exchanges count, and connecting is
+// no work.
+func (r *recorder) count(o wire.Observation) {
+	if o.Link.Role != "relay" && !(r.relayApp && o.Link.Role == "app") {
+		return
+	}
+	now := time.Now()
+	switch o.What {
+	case properties.WireRequest, properties.WireReply, properties.WireOneWay, properties.WirePush, properties.WireAnswered:
+	default:
+		return
+	}
+	r.relay.lastAny = now
+	if o.What != properties.WireReply && o.What != properties.WireOneWay {
+		return
+	}
+	switch {
+	case o.Link.Server == faults.Postgres && o.Event.Idle:
+		r.relay.idle++
+		r.relay.idleSinceWork++
+	case o.Event.Write || o.Event.Rows > 0 || o.Label == "publish":
+		r.relay.idleSinceWork = 0
+		r.relay.lastWork = now
+	}
+}

@@ -1,0 +1,315 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/outboxtest/outboxtest/faults"
+	"github.com/outboxtest/outboxtest/faults/wire"
+	"github.com/outboxtest/outboxtest/harness/scenario"
+	"github.com/outboxtest/outboxtest/harness/stack"
+	"github.com/outboxtest/outboxtest/properties"
+)
+
+// Outcome is what one trial left.
+type Outcome struct {
+	History []properties.Event
+	// Logs is the folder with the log of each instance; the job removes it at
+	// the next trial, so whoever wants to keep it copies it.
+	Logs string
+}
+
+// TargetError says that the target, or its manifest, is not what it must be
+// for a trial to mean anything: bad input, not a verdict.
+type TargetError struct {
+	Instance string // may be empty
+	What     string
+	Mend     string // may be empty
+}
+
+func (e *TargetError) Error() string {
+	text := e.What
+	if e.Instance != "" {
+		text = e.Instance + " " + text
+	}
+	if e.Mend != "" {
+		text += "; " + e.Mend
+	}
+	return text
+}
+
+// trial is one execution of one scenario.
+type trial struct {
+	job      *Job
+	scenario scenario.Scenario
+	ctx      context.Context
+
+	db      *stack.Database
+	stream  *stack.Stream
+	rec     *recorder
+	board   *wire.Board
+	warden  *warden
+	ledgers *ledgers
+	logs    string
+
+	instances map[faults.Instance]*instance
+	order     []*instance // in the order of their start
+	firings   chan wire.Firing
+	exits     chan *instance
+	watchers  sync.WaitGroup
+	callers   sync.WaitGroup
+}
+
+// Run executes a scenario. A history is returned whenever one was recorded; an
+// error says that the trial could not be carried out: a *[TargetError] when the
+// target is to blame. Nothing of the trial is left when Run returns, except the
+// folder with the logs.
+func (j *Job) Run(ctx context.Context, s scenario.Scenario) (out Outcome, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	t := &trial{
+		job: j, scenario: s, ctx: ctx,
+		rec:       newRecorder(j.reader, j.target.Relay.InApp),
+		instances: map[faults.Instance]*instance{},
+		firings:   make(chan wire.Firing, 64),
+		exits:     make(chan *instance, 64),
+	}
+	t.warden = newWarden(t)
+	t.ledgers = newLedgers(t)
+	if t.logs, err = j.logFolder(); err != nil {
+		return Outcome{}, err
+	}
+	out.Logs = t.logs
+	if t.db, err = j.stack.Postgres.Database(ctx); err != nil {
+		return out, fmt.Errorf("make the trial's database: %w", err)
+	}
+	defer func() { err = errors.Join(err, t.db.Drop(context.WithoutCancel(ctx))) }()
+	if t.stream, err = j.stack.Broker.Stream(ctx, j.target.Broker.Topics); err != nil {
+		return out, fmt.Errorf("make the trial's stream: %w", err)
+	}
+	defer func() { err = errors.Join(err, t.stream.Drop(context.WithoutCancel(ctx))) }()
+	t.board = wire.New(wire.Options{
+		Observe: t.rec.observe,
+		Fired: func(f wire.Firing) {
+			t.warden.noteFired(f)
+			t.firings <- f
+		},
+		Released: func(f wire.Firing) { t.warden.healed(f.Index, f.Fault, f.Link.String()) },
+		Began:    t.rec.start,
+		Log: j.log,
+	})
+	err = t.execute(ctx)
+	out.History = t.finish()
+	return out, err
+}
+
+// execute is the trial from the first process to the last ledger. It returns
+// with every process dead and every connection closed.
+func (t *trial) execute(ctx context.Context) (err error) {
+	t.begin()
+	wctx, stopWarden := context.WithCancel(ctx)
+	var wardens sync.WaitGroup
+	wardens.Go(func() { t.warden.run(wctx) })
+	var once sync.Once
+	stop := func() error {
+		var failed error
+		once.Do(func() {
+			// The warden first: it would start again what is killed now.
+			stopWarden()
+			wardens.Wait()
+			for _, in := range t.order {
+				failed = errors.Join(failed, in.kill())
+			}
+			failed = errors.Join(failed, t.board.Close())
+			t.watchers.Wait()
+			t.callers.Wait()
+		})
+		return failed
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+
+	if err := t.prepare(); err != nil {
+		return err
+	}
+	if err := t.board.Arm(t.scenario.Faults); err != nil {
+		return fmt.Errorf("arm the faults: %w", err)
+	}
+	held := t.scenario.Pace == scenario.Batch
+	if err := t.start(func(role string) bool { return role != "relay" || !held }); err != nil {
+		return err
+	}
+	t.board.Start()
+	if err := t.work(ctx); err != nil {
+		return err
+	}
+	if err := t.start(func(role string) bool { return role == "relay" && held }); err != nil {
+		return err
+	}
+	drained, err := t.settle(ctx, false)
+	if err != nil {
+		return err
+	}
+	t.rec.add(properties.Event{Kind: properties.KindDrain, Drain: &drained})
+	if err := t.lookForBypasses(ctx); err != nil {
+		return err
+	}
+	if err := stop(); err != nil {
+		return err
+	}
+	t.reportUnfired()
+	if err := t.quiesce(ctx); err != nil {
+		return err
+	}
+	if err := t.ledgers.read(ctx); err != nil {
+		return err
+	}
+	t.ledgers.record(true)
+	return nil
+}
+
+// begin writes the head of the history.
+func (t *trial) begin() {
+	placed, aborted := t.scenario.Orders()
+	target := t.job.target
+	head := &properties.Trial{
+		Version: properties.Version, Target: target.Name, Orders: placed, Aborts: aborted,
+		Consumers: t.job.consumers(), Claims: target.Claims,
+		Promise: properties.Promise{Polls: t.promise().Polls, Time: t.promise().Time},
+		Pending: target.Pending != "", Roles: t.job.roles(),
+	}
+	for _, f := range t.scenario.Faults {
+		head.Faults = append(head.Faults, f.String())
+	}
+	t.rec.add(properties.Event{Kind: properties.KindTrial, Trial: head})
+}
+
+// finish closes the history: orders named by a row's own id get their token,
+// and the last event says that the trial came to its end.
+func (t *trial) finish() []properties.Event {
+	events, whole := t.rec.history()
+	if !whole {
+		t.rec.problem(fmt.Sprintf("the links carried more than %d messages: the wire is not recorded to its end", maxEvents))
+	}
+	t.rec.add(properties.Event{Kind: properties.KindEnd})
+	events, _ = t.rec.history()
+	for _, e := range events {
+		switch {
+		case e.Wire != nil:
+			e.Wire.Order = t.ledgers.token(e.Wire.Order)
+		case e.Ledger != nil:
+			for i := range e.Ledger.Log {
+				e.Ledger.Log[i].Order = t.ledgers.token(e.Ledger.Log[i].Order)
+			}
+		}
+	}
+	return events
+}
+
+// quiesce waits until no backend of the trial's database has a transaction: a
+// backend can commit seconds after its client died.
+func (t *trial) quiesce(ctx context.Context) error {
+	const limit = 60 * time.Second
+	deadline := time.Now().Add(limit)
+	for {
+		backends, err := t.db.Backends(ctx)
+		if err != nil {
+			return fmt.Errorf("wait for the backends to finish: %w", err)
+		}
+		busy := 0
+		for _, b := range backends {
+			if b.XactStart != nil {
+				busy++
+			}
+		}
+		if busy == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d backends of the trial's database still had a transaction %v after every process was dead", busy, limit)
+		}
+		if err := sleep(ctx, time.Millisecond); err != nil {
+			return err
+		}
+	}
+	prepared, err := t.db.PreparedTransactions(ctx)
+	if err != nil {
+		return fmt.Errorf("look for prepared transactions: %w", err)
+	}
+	if len(prepared) > 0 {
+		t.rec.problem(fmt.Sprintf("%d prepared transactions were left and are rolled back: what they wrote is not judged", len(prepared)))
+	}
+	t.rec.add(properties.Event{Kind: properties.KindQuiesced})
+	return nil
+}
+
+// waitBackendsGone waits until Postgres shows none of the backends.
+func (t *trial) waitBackendsGone(ctx context.Context, pids []uint64) error {
+	const limit = 30 * time.Second
+	gone := map[uint64]bool{}
+	for _, pid := range pids {
+		gone[pid] = true
+	}
+	for deadline := time.Now().Add(limit); ; {
+		backends, err := t.db.Backends(ctx)
+		if err != nil {
+			return fmt.Errorf("wait until the dead process's backends are gone: %w", err)
+		}
+		left := 0
+		for _, b := range backends {
+			if gone[uint64(b.PID)] {
+				left++
+			}
+		}
+		if left == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d backends of a dead process were still there after %v", left, limit)
+		}
+		if err := sleep(ctx, time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// reportUnfired records the faults that never fired, with what was seen instead.
+func (t *trial) reportUnfired() {
+	for _, s := range t.board.Faults() {
+		if !s.Fired() {
+			t.rec.add(properties.Event{Kind: properties.KindFault, Fault: &properties.Fault{
+				Index: s.Index, What: "not fired", Text: s.Fault.String(), Why: s.Why}})
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// logFolder is a fresh folder for the logs of the next trial; the last one's
+// is removed.
+func (j *Job) logFolder() (string, error) {
+	if j.lastLogs != "" {
+		if err := os.RemoveAll(j.lastLogs); err != nil {
+			return "", fmt.Errorf("remove the last trial's logs: %w", err)
+		}
+	}
+	j.trials++
+	j.lastLogs = filepath.Join(j.dir, fmt.Sprintf("trial-%d", j.trials))
+	if err := os.MkdirAll(j.lastLogs, 0o755); err != nil {
+		return "", fmt.Errorf("make a folder for the trial's logs: %w", err)
+	}
+	return j.lastLogs, nil
+}

@@ -1,0 +1,223 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/outboxtest/outboxtest/faults"
+	"github.com/outboxtest/outboxtest/faults/wire"
+	"github.com/outboxtest/outboxtest/properties"
+)
+
+// How long a fault stays in force that does not end by itself. They pace the
+// trial; no verdict depends on them, because the drain counts from the last
+// heal.
+const (
+	hangTime   = 250 * time.Millisecond
+	lingerTime = 150 * time.Millisecond
+	neverTime  = 250 * time.Millisecond
+	// maxLives ends the restarts of an instance that keeps exiting by itself.
+	maxLives = 40
+)
+
+// warden reacts to what happens to the instances: it kills when a fault fires,
+// restarts, and heals. It is the only one that starts an instance again.
+type warden struct {
+	t *trial
+
+	mu       sync.Mutex
+	inForce  map[int]faults.Fault // fired and not yet healed
+	fired    map[int]bool
+	down     int       // instances that are dead and to be restarted
+	lastHurt time.Time // the last time that anything was not healthy
+	failure  error     // an instance that could not be kept running
+	timers   sync.WaitGroup
+}
+
+func newWarden(t *trial) *warden {
+	return &warden{t: t, inForce: map[int]faults.Fault{}, fired: map[int]bool{}, lastHurt: time.Now()}
+}
+
+// run ends when ctx does. It owns the goroutines that wait for a heal.
+func (w *warden) run(ctx context.Context) {
+	defer w.timers.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case f := <-w.t.firings:
+			w.strike(ctx, f)
+		case in := <-w.t.exits:
+			w.revive(ctx, in)
+		}
+	}
+}
+
+// noteFired runs under the board's lock, before anybody can see the fault's
+// consequences.
+func (w *warden) noteFired(f wire.Firing) {
+	w.mu.Lock()
+	w.inForce[f.Index] = f.Fault
+	w.fired[f.Index] = true
+	w.lastHurt = time.Now()
+	w.mu.Unlock()
+	on := f.Instance.String()
+	if f.Link.Server != "" && f.Fault.Do != faults.Kill {
+		on = f.Link.String()
+	}
+	w.t.rec.add(properties.Event{Kind: properties.KindFault, Fault: &properties.Fault{
+		Index: f.Index, What: "fired", Text: f.Fault.String(), On: on, Do: string(f.Fault.Do)}})
+}
+
+// healed notes the end of a fault, once. It may run under the board's lock.
+func (w *warden) healed(index int, f faults.Fault, on string) {
+	w.mu.Lock()
+	_, inForce := w.inForce[index]
+	w.mu.Unlock()
+	if !inForce {
+		return
+	}
+	w.t.rec.add(properties.Event{Kind: properties.KindFault, Fault: &properties.Fault{
+		Index: index, What: "healed", Text: f.String(), On: on, Do: string(f.Do)}})
+	w.mu.Lock()
+	delete(w.inForce, index)
+	w.lastHurt = time.Now()
+	w.mu.Unlock()
+}
+
+func (w *warden) strike(ctx context.Context, f wire.Firing) {
+	switch f.Fault.Do {
+	case faults.Kill:
+		w.kill(ctx, f)
+	case faults.Cut:
+		w.healed(f.Index, f.Fault, f.Link.String())
+	case faults.Hang, faults.Hold:
+		limit := hangTime
+		if f.Fault.Do == faults.Hold {
+			limit = w.t.promise().Time * 2
+		}
+		w.later(ctx, limit, func() {
+			w.t.board.Heal(f.Index)
+			w.healed(f.Index, f.Fault, f.Link.String())
+		})
+	}
+}
+
+func (w *warden) kill(ctx context.Context, f wire.Firing) {
+	in := w.t.instances[f.Instance]
+	if in == nil {
+		w.fail(fmt.Errorf("fault %s: the trial has no instance %s", f.Fault, f.Instance))
+		return
+	}
+	if err := in.kill(); err != nil {
+		w.fail(err)
+		return
+	}
+	restart := f.Fault.Then.Restart
+	backends := w.t.board.State(faults.Link{Instance: f.Instance, Server: faults.Postgres}).Backends
+	w.t.board.Sever(f.Instance, restart == faults.BackendsLinger)
+	again := func() {
+		if err := in.start(); err != nil {
+			w.fail(err)
+		}
+	}
+	switch restart {
+	case faults.BackendsGone:
+		if err := w.t.waitBackendsGone(ctx, backends); err != nil {
+			w.fail(err)
+		}
+		again()
+		w.healed(f.Index, f.Fault, f.Instance.String())
+	case faults.BackendsLinger:
+		again()
+		w.later(ctx, lingerTime, func() {
+			w.t.board.CloseLingering(f.Instance)
+			w.healed(f.Index, f.Fault, f.Instance.String())
+		})
+	case faults.Never:
+		w.later(ctx, neverTime, func() {
+			again()
+			w.healed(f.Index, f.Fault, f.Instance.String())
+		})
+	default:
+		again()
+		w.healed(f.Index, f.Fault, f.Instance.String())
+	}
+}
+
+// revive starts an instance again that exited by itself, as a supervisor
+// would. Without a planned fault an exit is the target's mistake.
+func (w *warden) revive(ctx context.Context, in *instance) {
+	w.hurt()
+	if len(w.t.scenario.Faults) == 0 {
+		w.fail(&TargetError{Instance: in.id.String(), What: "exited by itself, without a fault", Mend: in.tail()})
+		return
+	}
+	if in.lived() > maxLives {
+		w.fail(fmt.Errorf("%s keeps exiting by itself: %s", in.id, in.tail()))
+		return
+	}
+	w.mu.Lock()
+	w.down++
+	w.mu.Unlock()
+	w.later(ctx, in.backoff(), func() {
+		if err := in.start(); err != nil {
+			w.fail(err)
+		}
+		w.mu.Lock()
+		w.down--
+		w.lastHurt = time.Now()
+		w.mu.Unlock()
+	})
+}
+
+// later runs f after d, unless the trial ends before.
+func (w *warden) later(ctx context.Context, d time.Duration, f func()) {
+	w.timers.Go(func() {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			f()
+		case <-ctx.Done():
+		}
+	})
+}
+
+func (w *warden) fail(err error) {
+	w.mu.Lock()
+	if w.failure == nil {
+		w.failure = err
+	}
+	w.mu.Unlock()
+	w.t.rec.problem(err.Error())
+}
+
+func (w *warden) hurt() {
+	w.mu.Lock()
+	w.lastHurt = time.Now()
+	w.mu.Unlock()
+}
+
+// health tells since when everything has been healed and running, and whether
+// it is so now.
+func (w *warden) health() (since time.Time, now bool, failure error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lastHurt, len(w.inForce) == 0 && w.down == 0, w.failure
+}
+
+// hurting reports whether a fault is in force on the instance, so that waiting
+// for it is in vain.
+func (w *warden) hurting(id faults.Instance) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, f := range w.inForce {
+		if f.Instance().Matches(id) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,180 @@
+package properties
+
+import (
+	"fmt"
+	"slices"
+)
+
+func appliedOnce() Rule {
+	return Rule{
+		Name:   AppliedOnce,
+		Always: true,
+		About: "Every consumer applies every event of the log exactly once, however often the event was delivered; events are " +
+			"told apart by their ids. More than one effect is always a violation. No effect is one only when the broker " +
+			"holds nothing more for the consumer, neither waiting nor unacknowledged, and the consumer had its grace. An " +
+			"event that never reached the log belongs to no-lost-event.",
+		judge: judgeApplied,
+	}
+}
+
+// identified is what the log says of one event id.
+type identified struct {
+	id     string
+	order  string // empty when it could not be read
+	first  *Event // the first reading that holds it
+	shared bool   // the id is on events of more than one order
+}
+
+func judgeApplied(ix *index) finding {
+	var f finding
+	if len(ix.trial.Consumers) == 0 {
+		f.unknown("the target names no consumer, so no effect can be judged")
+	}
+	ids := ix.identified(&f)
+	effects := map[Effect]int{} // by id and consumer, Count left zero
+	total := 0
+	strange := false
+	for _, a := range ix.final.applied.Ledger.Applied {
+		effects[Effect{EventID: a.EventID, Consumer: a.Consumer}] += a.Count
+		total += a.Count
+		if !slices.Contains(ix.trial.Consumers, a.Consumer) {
+			f.unknown(fmt.Sprintf("the applied ledger names the consumer %q, which the manifest does not", a.Consumer))
+			strange = true
+		}
+		if !slices.ContainsFunc(ids, func(i identified) bool { return i.id == a.EventID }) && !ix.logLost {
+			f.unknown("the applied ledger holds event ids that are not in the log: the manifest's id rule and its applied query do not agree")
+			strange = true
+		}
+	}
+	for _, event := range ids {
+		what := "an event whose order could not be read"
+		if event.order != "" {
+			what = "the event of " + event.order
+		}
+		for _, consumer := range ix.trial.Consumers {
+			n := effects[Effect{EventID: event.id, Consumer: consumer}]
+			v := Violation{Order: event.order, EventID: event.id, Consumer: consumer}
+			switch {
+			case n == 1:
+				continue
+			case event.shared:
+				f.unknown("one event id stands for events of different orders: the manifest's id rule does not tell events apart")
+				continue
+			case n > 1:
+				v.Summary = fmt.Sprintf("%s applied %s more than once", consumer, what)
+			default:
+				why := ix.mayStillApply(event, consumer)
+				switch {
+				case total == 0:
+					why = "no consumer applied anything: the applied query may look at the wrong place"
+				case strange:
+					why = "the applied ledger holds effects that belong to no known event and consumer"
+				}
+				if why != "" {
+					f.unknown(fmt.Sprintf("%s has not applied %s, but %s", consumer, what, why))
+					continue
+				}
+				v.Summary = fmt.Sprintf("%s never applied %s", consumer, what)
+			}
+			v.Evidence = ix.evidence(event.order, event.id, ix.appliedFacts(event, consumer, n))
+			f.violations = append(f.violations, v)
+		}
+	}
+	return f
+}
+
+// identified lists the event ids of the log, in the order of their positions.
+func (ix *index) identified(f *finding) []identified {
+	var ids []identified
+	at := map[string]int{}
+	for _, l := range ix.log {
+		if l.EventID == "" {
+			f.unknown("the log holds events without an id: the manifest's id rule does not find it")
+			continue
+		}
+		i, known := at[l.EventID]
+		if !known {
+			at[l.EventID] = len(ids)
+			ids = append(ids, identified{id: l.EventID, order: l.order, first: l.event})
+			continue
+		}
+		if l.order != ids[i].order {
+			ids[i].shared = true
+		}
+	}
+	return ids
+}
+
+// mayStillApply says why a missing effect is no proof that it will never come;
+// empty when it is one.
+func (ix *index) mayStillApply(event identified, consumer string) string {
+	if !ix.inFinalLog(event.id) {
+		return "the final log does not hold the event: the broker's loss"
+	}
+	if why := ix.settled("consumer"); why != "" {
+		return why
+	}
+	if !ix.drain.Drain.Consumers {
+		return because("the consumer did not have its grace", ix.drain.Drain.Grace)
+	}
+	b := ix.broker
+	if b == nil || len(b.Ledger.Broker) == 0 {
+		return "nothing tells what the broker still holds for the consumer"
+	}
+	if !b.Ledger.Final && b.Seq < ix.reached(event) {
+		return "the event came after the last look at what the broker still holds"
+	}
+	own := func(l Backlog) bool { return l.Consumer == consumer }
+	all := !slices.ContainsFunc(b.Ledger.Broker, own)
+	for _, l := range b.Ledger.Broker {
+		if (all || own(l)) && (l.Pending != 0 || l.Unacked != 0) {
+			return "the broker still holds something for the consumer"
+		}
+	}
+	return ""
+}
+
+func (ix *index) inFinalLog(id string) bool {
+	return slices.ContainsFunc(ix.final.log.Ledger.Log, func(m Message) bool { return m.EventID == id })
+}
+
+// reached returns the seq by which the event is known to be at the broker.
+func (ix *index) reached(event identified) int {
+	seq := event.first.Seq
+	for _, x := range ix.exchanges {
+		if x.publishes() && x.acknowledged() && (x.eventID == event.id || x.eventID == "" && x.order == event.order && event.order != "") {
+			seq = min(seq, x.done().Seq)
+		}
+		if x.push != nil && x.eventID == event.id {
+			seq = min(seq, x.push.Seq)
+		}
+	}
+	return seq
+}
+
+func (ix *index) appliedFacts(event identified, consumer string, n int) []string {
+	facts := []string{fmt.Sprintf("the final applied ledger holds %d effects of %s for this event", n, consumer)}
+	for _, other := range ix.trial.Consumers {
+		if other == consumer {
+			continue
+		}
+		count := 0
+		for _, a := range ix.final.applied.Ledger.Applied {
+			if a.EventID == event.id && a.Consumer == other {
+				count += a.Count
+			}
+		}
+		facts = append(facts, fmt.Sprintf("and %d of %s", count, other))
+	}
+	for _, l := range ix.log {
+		if l.EventID == event.id {
+			facts = append(facts, fmt.Sprintf("the log holds the event at position %d, first read at %s", l.Position, at(l.event)))
+		}
+	}
+	if n == 0 {
+		for _, b := range ix.broker.Ledger.Broker {
+			facts = append(facts, fmt.Sprintf("the broker holds %d waiting and %d unacknowledged for %s", b.Pending, b.Unacked, b.Consumer))
+		}
+	}
+	return facts
+}

@@ -1,0 +1,174 @@
+package properties
+
+import "strings"
+
+// conn is one connection as the wire showed it.
+type conn struct {
+	id     int
+	link   string
+	first  int // seq of the first event
+	closed int // seq of its close; 0 while open
+}
+
+// exchange gathers what the wire showed of one exchange.
+type exchange struct {
+	conn     *conn
+	label    string // with " idle" when the reply told so
+	n        int
+	events   []*Event // all of them, in order
+	request  *Event   // delivered to the server
+	oneWay   *Event
+	push     *Event
+	reply    *Event // delivered to the client
+	answered *Event // the server replied, the reply is withheld
+	dropped  *Event
+	// What any of the events told:
+	order, eventID, consumer string
+	position                 uint64
+	// inBlock: the connection was inside an explicit transaction block, by all
+	// that had been answered, when the request was delivered.
+	inBlock bool
+}
+
+// done returns the event that shows the server's answer, delivered or not.
+func (x *exchange) done() *Event {
+	switch {
+	case x.answered != nil:
+		return x.answered
+	default:
+		return x.reply
+	}
+}
+
+// committed reports whether a transaction was seen to commit with it.
+func (x *exchange) committed() bool {
+	d := x.done()
+	return d != nil && d.Wire.Ended == "commit" && d.Wire.Error == ""
+}
+
+// publishes reports whether it is a client's message to the broker that
+// carries an event.
+func (x *exchange) publishes() bool {
+	verb, _, _ := strings.Cut(x.label, " ")
+	return verb == "publish" && x.push == nil && serverOf(x.conn.link) == "broker"
+}
+
+// acknowledged reports whether the broker was seen to confirm it.
+func (x *exchange) acknowledged() bool {
+	d := x.done()
+	return d != nil && d.Wire.Error == ""
+}
+
+// instanceOf returns relay.0 for relay.0/postgres and for relay.0.
+func instanceOf(link string) string {
+	instance, _, _ := strings.Cut(link, "/")
+	return instance
+}
+
+func roleOf(link string) string {
+	role, _, _ := strings.Cut(instanceOf(link), ".")
+	return role
+}
+
+// serverOf returns postgres for relay.0/postgres, and nothing for relay.0.
+func serverOf(link string) string {
+	_, server, _ := strings.Cut(link, "/")
+	return server
+}
+
+type exchangeKey struct {
+	conn int
+	n    uint64
+}
+
+// addWire files one wire event. The caller has validated the history or
+// tolerates an index of a broken one.
+func (ix *index) addWire(e *Event) {
+	w := e.Wire
+	c := ix.conns[w.Conn]
+	if c == nil {
+		c = &conn{id: w.Conn, link: w.Link, first: e.Seq}
+		ix.conns[w.Conn] = c
+	}
+	switch w.What {
+	case WireOpen:
+		return
+	case WireClose:
+		c.closed = e.Seq
+		return
+	case WireOpaque:
+		ix.opaque[w.Link] = true
+		return
+	}
+	key := exchangeKey{w.Conn, w.Exchange}
+	x := ix.byKey[key]
+	if x == nil {
+		x = &exchange{conn: c, label: w.Label, n: w.N}
+		ix.byKey[key] = x
+		ix.exchanges = append(ix.exchanges, x)
+	}
+	x.events = append(x.events, e)
+	// A request that turns out idle is seen under its plain label first.
+	if x.label == "" || w.Label != "" && (w.What == WireReply || w.What == WireAnswered) {
+		x.label, x.n = w.Label, w.N
+	}
+	if w.Order != "" {
+		x.order = w.Order
+	}
+	if w.EventID != "" {
+		x.eventID = w.EventID
+	}
+	if w.Consumer != "" {
+		x.consumer = w.Consumer
+	}
+	if w.Position != 0 {
+		x.position = w.Position
+	}
+	switch w.What {
+	case WireRequest:
+		x.request, x.inBlock = e, ix.block[w.Conn]
+	case WireOneWay:
+		x.oneWay = e
+	case WirePush:
+		x.push = e
+	case WireReply:
+		x.reply = e
+	case WireAnswered:
+		x.answered = e
+	case WireDropped:
+		x.dropped = e
+	}
+	if w.What == WireReply || w.What == WireAnswered {
+		verb, _, _ := strings.Cut(x.label, " ")
+		switch {
+		case w.Ended != "":
+			ix.block[w.Conn] = false
+		case w.Error == "" && (verb == "begin" || verb == "start"):
+			ix.block[w.Conn] = true
+		}
+	}
+}
+
+// carried reports whether a link of the role to the server carried anything
+// that belongs to an exchange.
+func (ix *index) carried(role, server string) bool {
+	for _, x := range ix.exchanges {
+		if roleOf(x.conn.link) == role && serverOf(x.conn.link) == server &&
+			(x.request != nil || x.oneWay != nil || x.push != nil) {
+			return true
+		}
+	}
+	return false
+}
+
+// opaqueLinks returns the links of the role (any when empty) to the server
+// that could not be read to the end.
+func (ix *index) opaqueLinks(role, server string) []string {
+	var links []string
+	for _, link := range sortedKeys(ix.opaque) {
+		if (role == "" || roleOf(link) == role) && (server == "" || serverOf(link) == server) {
+			links = append(links, link)
+		}
+	}
+	return links
+}

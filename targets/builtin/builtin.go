@@ -1,0 +1,60 @@
+// Package builtin lists the targets that come with the harness: the references,
+// which must pass, and the mutants, each of which must be caught by the
+// property named for it.
+package builtin
+
+import (
+	"maps"
+
+	"github.com/outboxtest/outboxtest/targets"
+	"github.com/outboxtest/outboxtest/targets/reference/polling"
+)
+
+// Builtin is a target that is part of the harness.
+type Builtin struct {
+	// Name is how a person and a scenario file call it: save-then-send.
+	Name string
+	// Code is a neutral name. It is the name in Target, so that nothing that
+	// runs or judges the target can tell which one it is.
+	Code   string
+	Target targets.Target
+	// Expected is the property that must convict it; empty for a reference.
+	Expected string
+	// About says in one line what it does, and for a mutant what is wrong.
+	About string
+}
+
+// entry is a Builtin before it is built: the role that differs from the
+// reference, if any.
+type entry struct {
+	name, code, expected, about string
+	role                        string
+	run                         targets.RoleFunc
+}
+
+// All returns the references and then the mutants. Each Builtin is the caller's
+// own.
+func All() []Builtin {
+	reference := polling.Target()
+	var all []Builtin
+	for _, e := range entries() {
+		t := reference
+		t.Name, t.Ref = e.code, e.name
+		t.Go = maps.Clone(reference.Go)
+		if e.role != "" {
+			t.Go[e.role] = e.run
+		}
+		all = append(all, Builtin{Name: e.name, Code: e.code, Target: t, Expected: e.expected, About: e.about})
+	}
+	return all
+}
+
+// Find returns the built-in target of a name.
+func Find(name string) (Builtin, bool) {
+	for _, b := range All() {
+		if b.Name == name {
+			return b, true
+		}
+	}
+	return Builtin{}, false
+}

@@ -1,0 +1,103 @@
+// Package publishwithoutack is the polling outbox with one bug: the relay
+// publishes without waiting for the broker's acknowledgement. What is lost on the
+// way is marked all the same.
+package publishwithoutack
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/outboxtest/outboxtest/targets/reference/polling/parts"
+)
+
+// Relay publishes what is in the outbox until ctx ends. It survives the loss
+// of either server and never exits for it.
+func Relay(ctx context.Context) error {
+	r := &relay{}
+	defer r.broker.Close()
+	if _, err := r.broker.Conn(); err != nil {
+		return err
+	}
+	return parts.Loop(ctx, r.poll)
+}
+
+type relay struct {
+	broker parts.Broker
+	chores parts.Housekeeping
+}
+
+type row struct {
+	ID      int64
+	EventID string
+	Payload []byte
+}
+
+// poll publishes one batch and tells whether there was one. The rows stay
+// locked until they are marked, so that no other relay publishes them meanwhile.
+func (r *relay) poll(ctx context.Context, conn *pgx.Conn) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, parts.Patience)
+	defer cancel()
+	enough := time.Now().Add(parts.Patience / 2) // the rest is for mark and commit
+
+	if err := r.chores.Do(ctx, conn); err != nil {
+		return false, err
+	}
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		return false, fmt.Errorf("begin: %w", err)
+	}
+	defer func() { _ = tx.Rollback(ctx) }()
+
+	const claim = `SELECT id, event_id, payload FROM outbox
+		WHERE published_at IS NULL ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED`
+	claimed, err := tx.Query(ctx, claim)
+	if err != nil {
+		return false, fmt.Errorf("claim: %w", err)
+	}
+	batch, err := pgx.CollectRows(claimed, pgx.RowToStructByPos[row])
+	if err != nil {
+		return false, fmt.Errorf("claim: %w", err)
+	}
+
+	var done []int64
+	var failed error
+	for _, row := range batch {
+		msg, err := parts.Message(row.EventID, row.Payload)
+		if err != nil {
+			return false, err
+		}
+		broker, err := r.broker.Conn()
+		if err != nil {
+			return false, err
+		}
+		if failed = broker.PublishMsg(msg); failed != nil {
+			break
+		}
+		done = append(done, row.ID)
+		if time.Now().After(enough) {
+			break
+		}
+	}
+	if len(done) == 0 {
+		return false, failed
+	}
+	if err := finish(ctx, tx, done); err != nil {
+		return false, err
+	}
+	return true, failed
+}
+
+// finish marks rows as published, which nobody sees before the commit.
+func finish(ctx context.Context, tx pgx.Tx, done []int64) error {
+	const mark = `UPDATE outbox SET published_at = now() WHERE id = ANY($1)`
+	if _, err := tx.Exec(ctx, mark, done); err != nil {
+		return fmt.Errorf("mark: %w", err)
+	}
+	if err := tx.Commit(ctx); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
