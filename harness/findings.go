@@ -287,7 +287,7 @@ func (r *run) result(took time.Duration) Result {
 		}
 		out.Properties = append(out.Properties, p)
 	}
-	for _, reason := range []string{search.ReasonIdle, search.ReasonSetup, search.ReasonEquivalent} {
+	for _, reason := range search.Reasons() {
 		if n := r.leftOut[reason]; n > 0 {
 			out.LeftOut = append(out.LeftOut, report.LeftOut{Reason: reason, Cells: n})
 			out.Points.NotApplicable += n

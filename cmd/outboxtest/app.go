@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
@@ -55,6 +56,9 @@ func (a *app) run(args []string) int {
 	if err == nil {
 		return statusOf(a.verdict)
 	}
+	if strings.HasPrefix(err.Error(), "unknown command") { // cobra has no type for it
+		err = usage(root, err)
+	}
 	status := a.status(ctx, err)
 	a.complain(status, err)
 	return status
@@ -74,8 +78,6 @@ something; 130 interrupted.`,
 		Example: `  outboxtest demo                         see it convict ten broken outboxes
   outboxtest run my-outbox.yaml           test your own
   outboxtest replay .outboxtest/failures/my-outbox-no-lost-event-1.yaml`,
-		Args:              args(cobra.NoArgs),
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		Version:           version(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,

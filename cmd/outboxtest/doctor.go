@@ -9,7 +9,6 @@ import (
 
 	"github.com/outboxtest/outboxtest/harness"
 	"github.com/outboxtest/outboxtest/harness/report"
-	"github.com/outboxtest/outboxtest/harness/stack"
 	"github.com/outboxtest/outboxtest/properties"
 	"github.com/outboxtest/outboxtest/targets"
 	"github.com/outboxtest/outboxtest/targets/builtin"
@@ -56,7 +55,6 @@ func (a *app) examine(cmd *cobra.Command, name string, f flags) (properties.Verd
 	}
 	say := notes{out.text}
 	say.note("harness", "%s, %s/%s, %d processors", version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	say.note("data", "the servers' data goes below %s while they run", stack.TempDir())
 	target, err := examined(name, say)
 	if err != nil {
 		return "", err

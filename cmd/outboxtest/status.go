@@ -69,9 +69,6 @@ func (a *app) status(ctx context.Context, err error) int {
 		return statusInterrupted
 	case errors.As(err, &input), errors.As(err, &options), errors.As(err, &target), errors.As(err, &manifest):
 		return statusBadInput
-	case strings.HasPrefix(err.Error(), "unknown command"):
-		// Cobra has no type for it.
-		return statusBadInput
 	}
 	return statusLacking
 }

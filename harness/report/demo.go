@@ -83,6 +83,9 @@ func WriteDemo(w io.Writer, d Demo, color bool) error {
 	return WriteDemoSum(w, d, color)
 }
 
+// mostReasons bounds the reasons in the row of a target that is unknown.
+const mostReasons = 3
+
 // The columns of the table: names are no longer than the longest built-in's.
 const (
 	nameWidth    = 34
@@ -125,13 +128,18 @@ func WriteDemoRow(w io.Writer, r Result, color bool) error {
 			below = append(below, ReplayLine(v))
 		}
 	case Missed:
-		fmt.Fprintf(&b, "expected %s: %s", r.ExpectedProperty, extent(r))
+		b.WriteString("expected " + r.ExpectedProperty)
+		below = append(below, extent(r))
 	default:
 		b.WriteString(extent(r))
 	}
 	b.WriteString("\n")
 	if outcome == Undecided {
-		below = Reasons(r)
+		reasons := Reasons(r)
+		below = append(below, reasons[:min(len(reasons), mostReasons)]...)
+		if more := len(reasons) - mostReasons; more > 0 {
+			below = append(below, fmt.Sprintf("%s more: outboxtest run %s tells them", counted(more, "reason"), shellWord(r.Target)))
+		}
 	}
 	for _, line := range below {
 		b.WriteString("    " + printable(line) + "\n")

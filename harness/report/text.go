@@ -102,7 +102,7 @@ func Reasons(r Result) []string {
 	var lines []string
 	for i, u := range r.Unreached {
 		if i == mostUnreached {
-			lines = append(lines, fmt.Sprintf("%s more not reached", counted(len(r.Unreached)-i, "cell")))
+			lines = append(lines, fmt.Sprintf("not reached: %d more", len(r.Unreached)-i))
 			break
 		}
 		lines = append(lines, printable(because(fmt.Sprintf("not reached: %s (%s run)", u.Fault, u.Run), u.Why)))

@@ -23,7 +23,10 @@ func Write(w io.Writer, r Result, color bool) error {
 	for _, property := range r.Properties {
 		width = max(width, len(property.Name))
 	}
-	for _, property := range r.Properties {
+	for i, property := range r.Properties {
+		if i > 0 && len(r.Properties[i-1].Violations) > 0 {
+			b.WriteString("\n")
+		}
 		writeProperty(&b, property, width, p)
 	}
 	if len(r.LeftOut) > 0 {
@@ -63,9 +66,6 @@ func writeProperty(b *bytes.Buffer, property Property, width int, p paint) {
 		for _, line := range lines {
 			b.WriteString("  " + line + "\n")
 		}
-	}
-	if len(property.Violations) > 0 {
-		b.WriteString("\n")
 	}
 }
 

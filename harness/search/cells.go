@@ -31,8 +31,15 @@ type LeftOut struct {
 const (
 	ReasonIdle       = "an idle poll after the first: the same state again"
 	ReasonSetup      = "asking for deliveries or setting the session up, after the first: changes nothing on a server"
+	ReasonNext       = "a connection broken after a reply, inside a transaction: the client learns of it at its next request, which is visited"
+	ReasonBeside     = "lost on a second connection to the same server: which comes first is the schedule's choice"
 	ReasonEquivalent = "equivalent for a kill: the servers have seen the same messages as at a cell that is visited"
 )
+
+// Reasons lists the reasons, in the order of the docs.
+func Reasons() []string {
+	return []string{ReasonIdle, ReasonSetup, ReasonEquivalent, ReasonNext, ReasonBeside}
+}
 
 // Options say which cells are wanted.
 type Options struct {
@@ -88,7 +95,7 @@ func Cells(rec Recording, o Options) ([]Cell, []LeftOut) {
 	}
 	Likeliest(d.cells)
 	var left []LeftOut
-	for _, reason := range []string{ReasonIdle, ReasonSetup, ReasonEquivalent} {
+	for _, reason := range Reasons() {
 		if n := d.left[reason]; n > 0 {
 			left = append(left, LeftOut{reason, n})
 		}
@@ -141,6 +148,8 @@ func (d *deriver) breaks(kind faults.Kind, e exchange) {
 			d.skip(f, ReasonIdle)
 		case e.label != "begin" && setup(e.label) && e.n > 1:
 			d.skip(f, ReasonSetup)
+		case m == faults.After && e.open:
+			d.skip(f, ReasonNext)
 		default:
 			d.add(f, rankBreak)
 		}
@@ -177,10 +186,14 @@ func (d *deriver) kills(i int, e exchange) {
 // lingering where they hold a transaction open.
 func (d *deriver) kill(i int, e exchange, f faults.Fault) {
 	d.add(f, d.rankKill(i, e))
-	for _, drop := range d.inFlight(i, e, f.At.Moment) {
+	for _, lost := range d.inFlight(e, f.At.Moment) {
 		dropped := f
-		dropped.Drop = drop
-		d.add(dropped, rankDrop)
+		dropped.Drop = []faults.Point{*lost.point(faults.Before, d.shared[lost.link.Role])}
+		if lost.link == e.link {
+			d.skip(dropped, ReasonBeside)
+		} else {
+			d.add(dropped, rankDrop)
+		}
 	}
 	if e.inTransaction && f.At.Moment != faults.Before {
 		lingering := f
@@ -199,11 +212,11 @@ func (d *deriver) first(i int) bool {
 	return true
 }
 
-// inFlight lists the sets of messages that may not have arrived when the fault
-// strikes: on each of the instance's other connections, the tail of what the
-// client sent after it last heard from that server. Dropping one message drops
-// all that follow it on its connection.
-func (d *deriver) inFlight(i int, e exchange, m faults.Moment) [][]faults.Point {
+// inFlight lists the messages that may not have arrived when the fault strikes:
+// on each of the instance's other connections, what the client sent after it
+// last heard from that server. Dropping one message drops all that follow it on
+// its connection, so each stands for one prefix.
+func (d *deriver) inFlight(e exchange, m faults.Moment) []exchange {
 	const bound = 8
 	moment := e.done
 	if m == faults.Before {
@@ -218,17 +231,17 @@ func (d *deriver) inFlight(i int, e exchange, m faults.Moment) [][]faults.Point 
 			heard[x.conn] = max(heard[x.conn], x.done)
 		}
 	}
-	var sets [][]faults.Point
+	var list []exchange
 	for _, x := range d.all {
 		if x.link.Instance != e.link.Instance || x.conn == e.conn || x.shape == push || setup(x.label) || x.blind {
 			continue
 		}
 		answered := x.shape == twoWay && x.done < moment
-		if x.sent < moment && x.sent > heard[x.conn] && !answered && len(sets) < bound {
-			sets = append(sets, []faults.Point{*x.point(faults.Before, d.shared[x.link.Role])})
+		if x.sent < moment && x.sent > heard[x.conn] && !answered && len(list) < bound {
+			list = append(list, x)
 		}
 	}
-	return sets
+	return list
 }
 
 // Recovery derives the kills that strike after the first fault of a trial has

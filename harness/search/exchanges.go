@@ -32,7 +32,9 @@ type exchange struct {
 	// inTransaction: some Postgres connection of the instance has an open
 	// transaction once the exchange is done.
 	inTransaction bool
-	write, ended  bool
+	// open: its own connection has.
+	open         bool
+	write, ended bool
 }
 
 func (e exchange) idle() bool { return strings.HasSuffix(e.label, " idle") }
@@ -74,7 +76,7 @@ type conversation struct {
 // they were sent. Links of roles that the harness plays itself are left out.
 func exchanges(history []properties.Event) []exchange {
 	var list []exchange
-	index := map[name]int{}
+	seen := map[name]bool{}
 	open := map[conversation]*properties.Wire{}
 	sentAt := map[conversation]int{}
 	idleSeen := map[faults.Link]map[string]bool{}
@@ -124,15 +126,14 @@ func exchanges(history []properties.Event) []exchange {
 		case w.Label == "begin":
 			inTx[link.Instance][w.Conn] = true
 		}
-		x.inTransaction = len(inTx[link.Instance]) > 0
+		x.inTransaction, x.open = len(inTx[link.Instance]) > 0, inTx[link.Instance][w.Conn]
 		k := name{link, x.label, x.n}
-		if i, seen := index[k]; seen {
+		if seen[k] {
 			// The same name again (a begin whose transaction turned out idle):
 			// the point fires at the first.
-			_ = i
 			continue
 		}
-		index[k] = len(list)
+		seen[k] = true
 		list = append(list, x)
 	}
 	for i := range list {

@@ -101,7 +101,7 @@ func (j *Job) Run(ctx context.Context, s scenario.Scenario) (out Outcome, err er
 		},
 		Released: func(f wire.Firing) { t.warden.healed(f.Index, f.Fault, f.Link.String()) },
 		Began:    t.rec.start,
-		Log: j.log,
+		Log:      j.log,
 	})
 	err = t.execute(ctx)
 	out.History = t.finish()

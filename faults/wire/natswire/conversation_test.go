@@ -124,6 +124,9 @@ func TestConversation(t *testing.T) {
 			`oneway #6 nak | ` + ack9 + ` "-NAK {\"delay\":5}" seq=42 consumer=kitchen`, `oneway #7 term | ` + ack9 + ` "+TERM because" seq=42 consumer=kitchen`,
 			`oneway #8 progress | ` + ack9 + ` "+WPI" seq=42 consumer=kitchen`, `oneway #9 ack | ` + ack9 + ` reply=_INBOX.n "+NXT" seq=42 consumer=kitchen`,
 		}},
+		{"a delivery and a heartbeat where a reply is awaited", []string{"> " + data("PUB o _INBOX.1", "", ""), "< " + data("MSG _INBOX.1 1 "+ack9, "", "x"),
+			"< " + data("HMSG _INBOX.1 1", "NATS/1.0 100\r\n\r\n", ""), "< " + data("MSG _INBOX.1 1", "", "")},
+			[]string{"request #1 publish | o reply=_INBOX.1", "push #2 deliver | _INBOX.1 reply=" + ack9 + ` "x" seq=42 consumer=kitchen`, "part", "reply #1 publish | _INBOX.1"}},
 		{"a confirmed ack", []string{"> " + data("PUB "+ack9+" _INBOX.1", "", "+ACK"), "< " + data("MSG _INBOX.1 1", "", "")},
 			[]string{"request #1 ack | " + ack9 + ` reply=_INBOX.1 "+ACK" seq=42 consumer=kitchen`, "reply #1 ack | _INBOX.1"}},
 		{"api", []string{"> " + data("PUB $JS.API.STREAM.INFO.ORDERS _INBOX.1", "", ""),
@@ -272,6 +275,14 @@ func TestWaitingIsBounded(t *testing.T) {
 	last := 3*maxWaiting - 1
 	if got := play(t, c, "< "+data(fmt.Sprint("MSG _INBOX.", last, " 1"), "", "")); got[0] != fmt.Sprintf("reply #%d publish | _INBOX.%d", 2*last+1, last) {
 		t.Errorf("the newest is forgotten: %s", got)
+	}
+	// A subject that was answered and is used again is not forgotten too early.
+	play(t, c, "> "+data("PUB o again", "", ""), "< "+data("MSG again 1", "", ""), "> "+data("PUB o again", "", ""))
+	for i := range maxWaiting - 1 {
+		play(t, c, "> "+data(fmt.Sprint("PUB o _INBOX.b", i), "", ""))
+	}
+	if got := play(t, c, "< "+data("MSG again 1", "", "")); !strings.HasPrefix(got[0], "reply") {
+		t.Errorf("a subject used again is forgotten too early: %s", got)
 	}
 	long := strings.Repeat("x", maxSubject+1)
 	play(t, c, "> "+data("PUB o "+long, "", ""))

@@ -94,6 +94,27 @@ func TestPipelinedBegin(t *testing.T) {
 	k.want("request #9 begin, begin", "request #10 commit, end idle")
 }
 
+// The next transaction begins in the pipeline of a busy one, and is idle.
+func TestIdleBehindBusy(t *testing.T) {
+	k := readyTalk(t)
+	k.client(pipeline("begin", "insert into a values (1)", "commit", "begin")...)
+	k.server(done("BEGIN"), done("INSERT 0 1"), done("COMMIT"), done("BEGIN"), inTx)
+	k.lines = nil
+	k.step("commit", idle, "COMMIT")
+	k.want("request #6 commit, end idle", "reply #6 commit, ended=commit")
+}
+
+// A begin that the server skipped has opened nothing.
+func TestSkippedBegin(t *testing.T) {
+	k := readyTalk(t)
+	k.client(pipeline("insert into a values (1)", "begin")...)
+	k.server(broken, idle)
+	k.step("begin", inTx, "BEGIN")
+	k.lines = nil
+	k.step("commit", idle, "COMMIT")
+	k.want("request #5 commit, end idle", "reply #5 commit, ended=commit")
+}
+
 func TestErrorInPipeline(t *testing.T) {
 	k := readyTalk(t)
 	k.client(pipeline("insert into a values (1)", "insert into b values (1)", "insert into c values (1)", "insert into d values (1)")...)
@@ -121,6 +142,9 @@ func TestErrorBeforeSync(t *testing.T) {
 	k.server(idle)
 	k.want("request #3 insert b", "request #4 select", "reply #3 insert b, error=skipped: 23505: duplicate key",
 		"reply #4 select, error=skipped: 23505: duplicate key")
+	k.client(pipeline("select * from a")...) // in step again
+	k.server(parsed, bound, done("SELECT 0"), idle)
+	k.want("request #5 select a", "reply #5 select a, idle rows=0")
 }
 
 func TestErrorOfParse(t *testing.T) {

@@ -39,6 +39,16 @@ func (e *entry) number() uint64 {
 	return e.exchange
 }
 
+// withheldBy is the exchange whose answer a server's frame is part of while e
+// is first. The authentication is a dialogue: keeping back its parts until the
+// server is ready would keep the server from ever being ready.
+func (e *entry) withheldBy() uint64 {
+	if e != nil && e.kind == connecting {
+		return 0
+	}
+	return e.number()
+}
+
 // readies reports whether ReadyForQuery ends e.
 func (e *entry) readies() bool { return e.kind != executing }
 

@@ -43,6 +43,8 @@ func (c *Conversation) server(tag byte, body []byte) []frame.Event {
 	case 'G':
 		c.copyIn, c.copying = true, first.number()
 		c.queue.dropSyncs()
+		// The client sends the data only when it has this: it is never kept back.
+		return c.part(frame.FromServer, 0)
 	case 'W':
 		if first.number() != 0 {
 			c.streaming = true
@@ -52,10 +54,10 @@ func (c *Conversation) server(tag byte, body []byte) []frame.Event {
 		}
 	case 'K':
 		if len(body) >= 4 {
-			return []frame.Event{{Kind: frame.Part, Exchange: first.number(), Backend: uint64(binary.BigEndian.Uint32(body))}}
+			return []frame.Event{{Kind: frame.Part, Exchange: first.withheldBy(), Backend: uint64(binary.BigEndian.Uint32(body))}}
 		}
 	}
-	return c.part(frame.FromServer, first.number())
+	return c.part(frame.FromServer, first.withheldBy())
 }
 
 // completed takes the end of one statement: a CommandComplete with its tag, or
@@ -233,7 +235,7 @@ func (c *Conversation) ready(status byte) []frame.Event {
 	if len(events) == 0 {
 		// A Sync on its own can commit what its pipeline did before.
 		event := frame.Event{Kind: frame.Part, InTransaction: c.block}
-		if wrote && !wasBlock && !c.block {
+		if wrote && !c.block {
 			event.Ended = "commit"
 		}
 		return []frame.Event{event}
@@ -243,7 +245,7 @@ func (c *Conversation) ready(status byte) []frame.Event {
 	case last.Ended != "" || c.block:
 	case last.Error != "" && wasBlock:
 		last.Ended = "rollback"
-	case last.Error == "" && wrote && !wasBlock:
+	case last.Error == "" && wrote:
 		last.Ended = "commit"
 	}
 	return events

@@ -27,8 +27,9 @@ func TestConnect(t *testing.T) {
 			k.server(&pgproto3.AuthenticationSASLFinal{}, &pgproto3.AuthenticationOk{},
 				&pgproto3.ParameterStatus{Name: "server_version", Value: "18"},
 				&pgproto3.BackendKeyData{ProcessID: 4711, SecretKey: []byte(strings.Repeat("k", 32))}, idle)
-			k.wantAll("request #1 connect", "part #1", "part #1", "part #1", "part #1", "part #1", "part #1", "part #1",
-				"part #1 backend=4711", "reply #1 connect")
+			// Of the dialogue only the client's half belongs to the exchange: the
+			// server's is never kept back.
+			k.wantAll("request #1 connect", "part #1", "part #1", "part backend=4711", "reply #1 connect")
 		})
 	}
 }
