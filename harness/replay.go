@@ -35,6 +35,7 @@ func (s *Session) Replay(ctx context.Context, target targets.Target, sc scenario
 	if err := sc.Validate(); err != nil {
 		return Replayed{}, &InputError{err.Error()}
 	}
+	target = target.WithDefaults()
 	if err := target.Validate(); err != nil {
 		return Replayed{}, &InputError{err.Error()}
 	}
@@ -76,6 +77,9 @@ func (s *Session) Replay(ctx context.Context, target targets.Target, sc scenario
 // a process of its own: its faults could never strike.
 func fits(sc scenario.Scenario, target targets.Target) error {
 	has := map[string]bool{"app": true, "relay": !target.Relay.InApp, "consumer": true}
+	if _, aborted := sc.Orders(); len(aborted) > 0 && !aborts(target) {
+		return &InputError{fmt.Sprintf("the scenario aborts an order, but the app of %s cannot be asked to: its manifest says abort: true if it can", target.Name)}
+	}
 	replicas := max(1, target.Relay.Replicas, sc.Replicas)
 	for i, f := range sc.Faults {
 		in := f.Instance()

@@ -39,6 +39,7 @@ func (s *Session) Run(ctx context.Context, target targets.Target, o Options) (Re
 	if err != nil {
 		return Result{}, err
 	}
+	target = target.WithDefaults()
 	if err := target.Validate(); err != nil {
 		return Result{}, &InputError{err.Error()}
 	}
@@ -99,7 +100,7 @@ func (r *run) stopped() bool { return r.options.StopAtFirst && r.findings.confir
 
 // record executes the fault-free runs.
 func (r *run) record(ctx context.Context) error {
-	runs := search.Runs(r.target.Ref, r.options.Orders, 0)
+	runs := search.Runs(search.Shape{Target: r.target.Ref, Orders: r.options.Orders, Aborts: aborts(r.target)})
 	r.recordings = make([]search.Recording, len(runs))
 	r.earned = true
 	done := 0
@@ -123,6 +124,10 @@ func (r *run) record(ctx context.Context) error {
 	})
 	return err
 }
+
+// aborts reports whether the app can be asked to roll an order back: the
+// harness's own app always can.
+func aborts(t targets.Target) bool { return t.App.Abort || len(t.App.SQL) > 0 }
 
 // sweep visits the cells of the recorded runs, and then strikes once more
 // after a broken publish.

@@ -47,7 +47,7 @@ func Open(ctx context.Context, o Options) (s *Session, err error) {
 	if s.guard, err = proc.StartGuard(ctx, argv[0], env); err != nil {
 		return s, err
 	}
-	if s.dir, err = os.MkdirTemp("", "outboxtest-"); err != nil {
+	if s.dir, err = os.MkdirTemp(stack.TempDir(), "outboxtest-"); err != nil {
 		return s, fmt.Errorf("make a folder for the run: %w", err)
 	}
 	if _, err = s.guard.Undo("remove-all", s.dir); err != nil {

@@ -85,6 +85,22 @@ func silent(pause, silence time.Duration) *builder {
 	return b.drain(BasisPromise, func(d *Drain) { d.Polls, d.Time = 3, silence })
 }
 
+// commitUnheard has the app killed when o2 has committed and nobody was told;
+// only the final reading shows its row.
+func commitUnheard(meanwhile func(*builder)) *builder {
+	b := struck(killCommit, "o1", "o2", "o3").place("o1").relay("o1").apply("o1")
+	b.call("o2").sql(app, "begin", work)
+	meanwhile(b)
+	b.next(app, "commit", request, Wire{What: WireAnswered, Ended: "commit"}, Wire{What: WireDropped})
+	return b.killApp().row("o2")
+}
+
+// lookedBefore moves the look at what the broker holds to before the end.
+func lookedBefore(b *builder) []Event {
+	b.reading(Ledger{Name: LedgerBroker, Broker: b.backlog})
+	return without(b.end(), finalOf(LedgerBroker))
+}
+
 func bend(b *builder, change func(*builder)) *builder {
 	change(b)
 	return b
@@ -113,6 +129,12 @@ func cases() []judgedCase {
 			b.next(broker, "publish", Wire{What: WireRequest, Order: "o2", EventID: "e-o2"}, Wire{What: WireReply, Position: 1})
 			return b.drain(BasisPendingZero).end()
 		}, verdict: Fail, lost: Fail},
+		{name: "missing and positions may have moved", history: func() []Event {
+			b := struck("crash broker at clock 1ms", "o1", "o2").place("o1", "o2").relay("o1").apply("o1")
+			b.fault("fired", "crash", "broker").fault("healed", "crash", "broker")
+			b.next(broker, "publish", Wire{What: WireRequest, Order: "o2", EventID: "e-o2"}, Wire{What: WireReply, Position: 1})
+			return b.drain(BasisPendingZero).end()
+		}, verdict: u, lost: u, why: "the broker's loss"},
 		{name: "lost one-way publish", history: func() []Event {
 			b := begin("o1", "o2").place("o1", "o2").relay("o1").apply("o1")
 			b.next(broker, "publish", Wire{What: WireOneWay, Order: "o2", EventID: "e-o2"})
@@ -200,6 +222,46 @@ func cases() []judgedCase {
 			b.call("o2").sql(app, "begin", work).next(app, "commit", request).answer("o2", Unknown)
 			return b.drain(BasisPendingZero).row("o2").end()
 		}, verdict: u, lost: u, why: "too late"},
+		{name: "missing and committed just before the wait ended", history: func() []Event {
+			b := begin("o1", "o2").place("o1").relay("o1").apply("o1")
+			b.call("o2").sql(app, "begin", work).next(app, "commit", request).answer("o2", Unknown)
+			b.at += 195 * time.Millisecond
+			b.row("o2").reading(Ledger{Name: LedgerCommitted, Committed: []Row{{Order: "o2"}}})
+			b.at -= 195 * time.Millisecond
+			return b.drain(BasisPromise).end()
+		}, verdict: u, lost: u, why: "too late"},
+		{name: "lost and its commit known by the wire only", history: func() []Event {
+			return commitUnheard(func(*builder) {}).drain(BasisPromise).end()
+		}, verdict: Fail, lost: Fail},
+		{name: "missing and its commit may be another's", history: func() []Event {
+			return commitUnheard(func(b *builder) { b.place("o3").relay("o3").apply("o3") }).drain(BasisPromise).end()
+		}, verdict: u, lost: u, why: "too late"},
+		{name: "lost and its commit known by the answer only", history: func() []Event {
+			b := begin("o1", "o2").place("o1").relay("o1").apply("o1")
+			return b.call("o2").answer("o2", OK).row("o2").drain(BasisPromise).end()
+		}, verdict: Fail, lost: Fail},
+		{name: "lost after a cut", history: func() []Event {
+			b := struck("cut relay.0/broker at clock 1ms", "o1", "o2").place("o1", "o2").relay("o1").apply("o1")
+			return b.fault("fired", "cut", broker).closed(broker).relay().drain(BasisPendingZero).end()
+		}, verdict: Fail, lost: Fail},
+		{name: "lost after a hold", history: func() []Event {
+			b := struck("hold app.0/postgres", "o1", "o2").place("o1").fault("fired", "hold", app).place("o2").fault("released", "hold", app)
+			return b.relay("o2").apply("o2").drain(BasisPendingZero).end()
+		}, verdict: Fail, lost: Fail},
+		{name: "lost after a restart that no heal tells", history: func() []Event {
+			b := struck(killMark, "o1", "o2").place("o1", "o2").relay("o1").apply("o1").fault("fired", "kill", "relay.0")
+			return b.process("relay.0", "killed").process("relay.0", "started").relay().drain(BasisPendingZero).end()
+		}, verdict: Fail, lost: Fail},
+		{name: "missing and another event is gone", history: func() []Event {
+			b := begin("o1", "o2").place("o1", "o2").relay("o1").apply("o1").drain(BasisPendingZero)
+			b.log = nil
+			return b.end()
+		}, verdict: u, lost: u, why: "no longer holds all"},
+		{name: "event by an id that two rows share", history: func() []Event {
+			return bend(complete("o1", "o2"), func(b *builder) {
+				b.log[1].Order, b.committed[0].ID, b.committed[1].ID = "7", "7", "7"
+			}).end()
+		}, verdict: u, lost: u, ghost: u, why: "an order that the trial never placed"},
 		{name: "event by the row's own id", history: func() []Event {
 			return bend(complete("o1", "o2"), func(b *builder) { b.log[1].Order = "row-o2" }).end()
 		}, verdict: Pass},
@@ -217,6 +279,10 @@ func cases() []judgedCase {
 			b.call("o2").sql(app, "begin", work).publish("app.0/broker", "o2").sql(app, "rollback").answer("o2", OK)
 			return ghostEnd(b)
 		}, verdict: Fail, ghost: Fail, summary: "which the business rolled back"},
+		{name: "ghost whose commit failed", history: func() []Event {
+			b := ghostBegun("").next(app, "commit", request, Wire{What: WireReply, Ended: "commit", Error: "23503: violates a constraint"})
+			return ghostEnd(b.answer("o2", Failed))
+		}, verdict: Fail, ghost: Fail},
 		{name: "commit answered and its reply lost", history: func() []Event {
 			b := ghostBegun(killCommit)
 			b.next(app, "commit", request, Wire{What: WireAnswered, Ended: "commit", Write: true})
@@ -278,6 +344,24 @@ func cases() []judgedCase {
 		{name: "commit seen and no row", history: func() []Event {
 			return ghostEnd(ghostBegun("").sql(app, "commit").answer("o2", OK))
 		}, verdict: u, ghost: u, why: "or the commit was of something else"},
+		{name: "commit seen, perhaps of the relay in the app", history: func() []Event {
+			b := begin("o1", "o2")
+			b.trial.Roles = []string{"app"}
+			b.place("o1").reading(Ledger{Name: LedgerCommitted, Committed: []Row{{Order: "o1"}}})
+			b.call("o2").sql(app, "begin", "update outbox", "commit").answer("o2", Failed)
+			b.publish("app.0/broker", "o1", "o2").apply("o1", "o2").drain(BasisComplete)
+			b.committed = nil
+			return b.end()
+		}, verdict: u, ghost: u, why: "perhaps not its own"},
+		{name: "commit seen during an abort", history: func() []Event {
+			b := begin("o1")
+			b.trial.Aborts = []string{"o2"}
+			b.place("o1").reading(Ledger{Name: LedgerCommitted, Committed: []Row{{Order: "o1"}}})
+			b.call("o2").sql(app, "begin", work, "rollback", "begin", "insert outbox", "commit").answer("o2", OK)
+			b.relay("o1", "o2").apply("o1", "o2").drain(BasisComplete)
+			b.committed = nil
+			return b.end()
+		}, verdict: u, ghost: u, why: "or the commit was of something else"},
 		{name: "commit of another at the same time", history: func() []Event {
 			b := begin("o1", "o2").call("o2").publish("app.0/broker", "o2").place("o1").answer("o2", Failed)
 			return ghostEnd(b.relay("o1"))
@@ -311,6 +395,12 @@ func cases() []judgedCase {
 		{name: "never applied by other backlog names", history: func() []Event {
 			return bend(zero(), func(b *builder) { b.backlog = []Backlog{{Consumer: "durable-1"}} }).end()
 		}, verdict: Fail, applied: Fail},
+		{name: "never applied though another still waits", history: func() []Event {
+			return bend(zero(), func(b *builder) { b.backlog[0].Pending = 1 }).end()
+		}, verdict: Fail, applied: Fail},
+		{name: "not applied among effects of unknown events", history: func() []Event {
+			return zero().effect("billing", "zz", 1).end()
+		}, verdict: u, applied: u, why: "belong to no known event and consumer"},
 		{name: "not applied and waiting", history: func() []Event {
 			return bend(zero(), func(b *builder) { b.backlog[1].Pending = 1 }).end()
 		}, verdict: u, applied: u, why: "still holds something"},
@@ -327,6 +417,20 @@ func cases() []judgedCase {
 			b := begin("o1", "o2").place("o1", "o2").relay("o1", "o2").apply("o1").deliver("o2")
 			return b.process("consumer.0", "exited").drain(BasisPendingZero).end()
 		}, verdict: u, applied: u, why: "consumer.0 did not run"},
+		{name: "not applied and gone from the log", history: func() []Event {
+			b := begin("o1", "o2").place("o1", "o2").relay("o1", "o2").apply("o1").drain(BasisPendingZero)
+			b.log = b.log[:1]
+			return b.end()
+		}, verdict: u, applied: u, why: "the final log does not hold the event"},
+		{name: "never applied by the last look before the end", history: func() []Event {
+			return lookedBefore(zero())
+		}, verdict: Fail, applied: Fail},
+		{name: "not applied and the last look was before it", history: func() []Event {
+			b := begin("o1", "o2").place("o1", "o2").relay("o1").apply("o1")
+			b.reading(Ledger{Name: LedgerBroker, Broker: b.backlog})
+			b.relay("o2").drain(BasisComplete)
+			return without(b.end(), finalOf(LedgerBroker))
+		}, verdict: u, applied: u, why: "after the last look"},
 		{name: "nobody applied anything", history: func() []Event {
 			return begin("o1").place("o1").relay("o1").deliver("o1").drain(BasisPendingZero).end()
 		}, verdict: u, applied: u, why: "no consumer applied anything"},
@@ -414,6 +518,15 @@ func cases() []judgedCase {
 			b.fault("fired", "hang", "app.0/broker").call("o2").sql(app, "begin", work, "commit").answer("o2", Failed)
 			return refusedEnd(b, "hang", "app.0/broker")
 		}, verdict: u, outage: u, why: "may have committed it"},
+		{name: "refused and its commit delivered", history: func() []Event {
+			b := struck(hangBroker, "o1", "o2").place("o1").relay("o1").apply("o1")
+			b.trial.Claims = []string{WritesSurviveBrokerOutages}
+			b.fault("fired", "hang", "app.0/broker").call("o2").sql(app, "begin", work).next(app, "commit", request).answer("o2", Failed)
+			return refusedEnd(b, "hang", "app.0/broker")
+		}, verdict: u, outage: u, why: "may have committed it"},
+		{name: "refused behind an opaque link", history: func() []Event {
+			return refusedEnd(refused("hang", Failed, "app.0/broker").wire(app, Wire{What: WireOpaque}), "hang", "app.0/broker")
+		}, verdict: u, outage: u, why: "passed unseen"},
 		{name: "claim that no rule judges", history: func() []Event {
 			return bend(complete("o1"), func(b *builder) { b.trial.Claims = []string{"drains-quickly"} }).end()
 		}, verdict: u, why: "no rule judges this claim"},

@@ -55,9 +55,9 @@ func (ix *index) window(order string) window {
 		return w
 	}
 	w.died = ix.deathAfter(w.instance, w.from)
-	if ix.condemned(w.instance, w.from) || answer != nil && ix.startedBetween(w.instance, w.died, answer.Seq) {
-		// The asked process was already dying, or its successor ran before the
-		// answer: the successor may have been the one that served the call.
+	if answer != nil && ix.startedBetween(w.instance, w.died, answer.Seq) {
+		// The death may have been on record too late, and the successor the one
+		// that served the call.
 		w.died = ix.deathAfter(w.instance, w.died+1)
 	}
 	if w.died > len(ix.h) {
@@ -77,18 +77,6 @@ func (ix *index) deathAfter(instance string, seq int) int {
 		}
 	}
 	return len(ix.h) + 1
-}
-
-// condemned reports whether a kill of the instance had fired by then whose
-// death was recorded later.
-func (ix *index) condemned(instance string, seq int) bool {
-	for _, f := range ix.faults {
-		if f.do == "kill" && f.fired != nil && f.fired.Seq < seq && instanceOf(f.on) == instance &&
-			ix.deathAfter(instance, f.fired.Seq) > seq {
-			return true
-		}
-	}
-	return false
 }
 
 func (ix *index) startedBetween(instance string, from, to int) bool {

@@ -4,10 +4,8 @@ import "strings"
 
 // conn is one connection as the wire showed it.
 type conn struct {
-	id     int
-	link   string
-	first  int // seq of the first event
-	closed int // seq of its close; 0 while open
+	link  string
+	first int // seq of the first event
 }
 
 // exchange gathers what the wire showed of one exchange.
@@ -21,10 +19,9 @@ type exchange struct {
 	push     *Event
 	reply    *Event // delivered to the client
 	answered *Event // the server replied, the reply is withheld
-	dropped  *Event
 	// What any of the events told:
-	order, eventID, consumer string
-	position                 uint64
+	order, eventID string
+	position       uint64
 	// inBlock: the connection was inside an explicit transaction block, by all
 	// that had been answered, when the request was delivered.
 	inBlock bool
@@ -87,14 +84,11 @@ func (ix *index) addWire(e *Event) {
 	w := e.Wire
 	c := ix.conns[w.Conn]
 	if c == nil {
-		c = &conn{id: w.Conn, link: w.Link, first: e.Seq}
+		c = &conn{link: w.Link, first: e.Seq}
 		ix.conns[w.Conn] = c
 	}
 	switch w.What {
-	case WireOpen:
-		return
-	case WireClose:
-		c.closed = e.Seq
+	case WireOpen, WireClose:
 		return
 	case WireOpaque:
 		ix.opaque[w.Link] = true
@@ -118,9 +112,6 @@ func (ix *index) addWire(e *Event) {
 	if w.EventID != "" {
 		x.eventID = w.EventID
 	}
-	if w.Consumer != "" {
-		x.consumer = w.Consumer
-	}
 	if w.Position != 0 {
 		x.position = w.Position
 	}
@@ -135,8 +126,6 @@ func (ix *index) addWire(e *Event) {
 		x.reply = e
 	case WireAnswered:
 		x.answered = e
-	case WireDropped:
-		x.dropped = e
 	}
 	if w.What == WireReply || w.What == WireAnswered {
 		verb, _, _ := strings.Cut(x.label, " ")

@@ -62,7 +62,7 @@ func (a *app) examine(cmd *cobra.Command, name string, f flags) (properties.Verd
 	o.Progress = a.meter.of(target.Ref)
 	var result harness.Result
 	err = a.session(cmd.Context(), o, func(s *harness.Session) error {
-		say.note("servers", "start")
+		say.note("servers", "they start; now the fault-free runs of %s", target.Ref)
 		result, err = s.Run(cmd.Context(), target, o)
 		return err
 	})

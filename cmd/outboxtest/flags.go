@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
 
 	"github.com/outboxtest/outboxtest/harness"
@@ -42,6 +43,11 @@ func (f *flags) options(a *app) (harness.Options, error) {
 	}
 	if err := where("--broker", f.broker, []string{"auto", "local"}, []string{"nats"}); err != nil {
 		return harness.Options{}, err
+	}
+	if strings.Contains(f.postgres, "://") {
+		if _, err := pgx.ParseConfig(f.postgres); err != nil {
+			return harness.Options{}, badInput("--postgres: the URL cannot be read: write postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+		}
 	}
 	if f.out == "" {
 		return harness.Options{}, badInput("--out needs a folder, such as --out %s", harness.DefaultOut)

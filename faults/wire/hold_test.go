@@ -240,3 +240,33 @@ func TestClock(t *testing.T) {
 	tr.Sever(relay0.Instance, false)
 	dial(t, tr.links[relay0].proxy.Listen).ask("select")
 }
+
+// TestHoldNext keeps back a request that no fault names.
+func TestHoldNext(t *testing.T) {
+	s := serve(t)
+	tr := newTrial(t)
+	addr := tr.link(relay0, s)
+	a, b := dial(t, addr), dial(t, addr)
+	a.ask("begin", "insert", "commit")
+	h := tr.HoldNext(relay0, "commit")
+	a.ask("begin", "insert")
+	a.send("commit|held")
+	select {
+	case <-h.Held():
+	case <-time.After(patience):
+		t.Fatal("the commit was not held")
+	}
+	b.ask("begin", "insert", "commit|free")
+	h.Release()
+	h.Release()
+	a.want("+")
+	if got := s.texts(); !slices.Equal(got[len(got)-2:], []string{"commit|free", "commit|held"}) {
+		t.Errorf("the server got %q", got)
+	}
+	none := tr.HoldNext(relay0, "commit")
+	none.Release()
+	a.ask("begin", "insert", "commit")
+	if len(tr.Faults()) != 0 || len(tr.fired) != 0 {
+		t.Errorf("it is reported as a fault: %+v", tr.Faults())
+	}
+}

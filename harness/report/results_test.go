@@ -17,6 +17,7 @@ func passed() Result {
 			{Name: "writes-survive-broker-outage", Verdict: properties.Pass},
 		},
 		LeftOut:  []LeftOut{{Reason: "an idle poll touches nothing", Cells: 60}, {Reason: "equivalent to another cell", Cells: 8}},
+		Explored: &Explored{Trials: 20, Faults: 41, Struck: 38, Partly: 3},
 		Expected: properties.Pass,
 	}
 }

@@ -29,6 +29,14 @@ func Write(w io.Writer, r Result, color bool) error {
 		}
 		writeProperty(&b, property, width, p)
 	}
+	if x := r.Explored; x != nil {
+		text := fmt.Sprintf("explored %s: %d of %s struck", counted(x.Trials, "random scenario"), x.Struck, counted(x.Faults, "fault"))
+		if x.Partly > 0 {
+			text += fmt.Sprintf("; %d had a fault that found nothing to strike", x.Partly)
+		}
+		b.WriteString("\n")
+		put(&b, Fold("", text))
+	}
 	if len(r.LeftOut) > 0 {
 		b.WriteString("\nleft out, not worth a trial:\n")
 		for _, l := range r.LeftOut {

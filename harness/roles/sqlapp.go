@@ -26,13 +26,17 @@ func RunSQLApp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	app := &sqlApp{url: os.Getenv("OUTBOXTEST_POSTGRES_URL"), statements: s.Statements}
+	addresses, err := targets.FromEnvironment(os.Getenv)
+	if err != nil {
+		return fmt.Errorf("read the addresses: %w", err)
+	}
+	app := &sqlApp{addresses: addresses, statements: s.Statements}
 	defer app.disconnect()
 	return app.serve(ctx, os.Stdin, os.Stdout)
 }
 
 type sqlApp struct {
-	url        string
+	addresses  targets.Addresses
 	statements []string
 	conn       *pgx.Conn
 }
@@ -73,7 +77,7 @@ func (a *sqlApp) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 
 func (a *sqlApp) run(ctx context.Context, r sqlRequest) error {
 	if a.conn == nil {
-		conn, err := pgx.Connect(ctx, a.url)
+		conn, err := pgx.Connect(ctx, a.addresses.Postgres.URL)
 		if err != nil {
 			return fmt.Errorf("connect: %w", err)
 		}
@@ -83,8 +87,10 @@ func (a *sqlApp) run(ctx context.Context, r sqlRequest) error {
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
+	addresses := a.addresses
+	addresses.Order, addresses.Customer = r.Order, r.Customer
 	for i, statement := range a.statements {
-		sql, err := targets.Expand(statement, targets.Addresses{Order: r.Order, Customer: r.Customer})
+		sql, err := targets.Expand(statement, addresses)
 		if err != nil {
 			return fmt.Errorf("statement %d: %w", i+1, err)
 		}

@@ -13,7 +13,7 @@ import (
 // Space is what random scenarios are drawn from: the exchanges that the
 // recorded runs showed, and the time that they took.
 type Space struct {
-	target   string
+	shape    Shape
 	replicas int // the largest number of relays that may run at once
 	points   []spot
 	last     time.Duration
@@ -30,11 +30,11 @@ type spot struct {
 
 // NewSpace learns from recorded runs where a fault can strike. Replicas is the
 // largest number of relays that a scenario may start; kinds are the faults.
-func NewSpace(target string, recordings []Recording, replicas int, kinds []faults.Kind) Space {
+func NewSpace(shape Shape, recordings []Recording, replicas int, kinds []faults.Kind) Space {
 	if kinds == nil {
 		kinds = []faults.Kind{faults.Kill, faults.Cut}
 	}
-	s := Space{target: target, replicas: max(1, replicas), kinds: kinds}
+	s := Space{shape: shape, replicas: max(1, replicas), kinds: kinds}
 	index := map[string]int{}
 	for _, rec := range recordings {
 		for _, e := range rec.History {
@@ -71,7 +71,7 @@ func (s Space) Draw(seed uint64, i int) scenario.Scenario {
 
 func (s Space) scenarios() *rapid.Generator[scenario.Scenario] {
 	return rapid.Custom(func(t *rapid.T) scenario.Scenario {
-		out := scenario.Scenario{Target: s.target, Replicas: rapid.IntRange(1, s.replicas).Draw(t, "replicas")}
+		out := scenario.Scenario{Target: s.shape.Target, Replicas: rapid.IntRange(1, s.replicas).Draw(t, "replicas")}
 		if rapid.Bool().Draw(t, "batch") {
 			out.Pace = scenario.Batch
 		}
@@ -95,8 +95,10 @@ func (s Space) step(t *rapid.T, next *int) scenario.Step {
 	}
 	switch rapid.IntRange(0, 5).Draw(t, "step") {
 	case 0:
-		o := fresh()
-		return scenario.Step{Abort: &o}
+		if s.shape.Aborts {
+			o := fresh()
+			return scenario.Step{Abort: &o}
+		}
 	case 1:
 		return scenario.Step{Overlap: []scenario.Order{fresh(), fresh()}}
 	}

@@ -15,14 +15,24 @@ type Run struct {
 	Swept bool
 }
 
-// Runs are the fault-free runs of a target: stepwise and batch with the given
-// number of orders and one aborted order, which are swept, and one whose
+// Shape says what the fault-free runs of a target are made of.
+type Shape struct {
+	// Target is how scenario files name the target.
+	Target string
+	// Orders is the number of orders that a run places.
+	Orders int
+	// Aborts: the app can be asked for an order that it rolls back.
+	Aborts bool
+}
+
+// Runs are the fault-free runs of a target: stepwise and batch, with one
+// aborted order if the app can be asked for it, which are swept; and one whose
 // transactions overlap, which is only judged.
-func Runs(target string, orders, replicas int) []Run {
+func Runs(s Shape) []Run {
 	return []Run{
-		{"stepwise", scenario.Scenario{Target: target, Replicas: replicas, Workload: workload(orders)}, true},
-		{"batch", scenario.Scenario{Target: target, Replicas: replicas, Pace: scenario.Batch, Workload: workload(orders)}, true},
-		{"overlap", scenario.Scenario{Target: target, Replicas: replicas, Workload: []scenario.Step{
+		{"stepwise", scenario.Scenario{Target: s.Target, Workload: workload(s)}, true},
+		{"batch", scenario.Scenario{Target: s.Target, Pace: scenario.Batch, Workload: workload(s)}, true},
+		{"overlap", scenario.Scenario{Target: s.Target, Workload: []scenario.Step{
 			place(1),
 			{Overlap: []scenario.Order{order(2), order(3)}},
 		}}, false},
@@ -31,11 +41,11 @@ func Runs(target string, orders, replicas int) []Run {
 
 // workload places orders, the first two for one customer, and aborts one after
 // the first.
-func workload(orders int) []scenario.Step {
+func workload(s Shape) []scenario.Step {
 	var steps []scenario.Step
-	for i := 1; i <= orders; i++ {
+	for i := 1; i <= s.Orders; i++ {
 		steps = append(steps, place(i))
-		if i == 1 {
+		if i == 1 && s.Aborts {
 			steps = append(steps, scenario.Step{Abort: &scenario.Order{Order: "x1", Customer: "c1"}})
 		}
 	}

@@ -105,13 +105,10 @@ func (t *trial) spec(id faults.Instance, a targets.Addresses) (proc.Spec, error)
 		}
 	}
 	spec := proc.Spec{
-		Name: id.String(), Dir: target.Dir, Log: filepath.Join(t.logs, id.String()+".log"),
+		Name: id.String(), Dir: target.WorkDir(p), Log: filepath.Join(t.logs, id.String()+".log"),
 		Stdin: id.Role == "app", Stdout: id.Role == "app", Guard: t.job.guard,
 		Secrets: []string{a.Postgres.Password, a.Broker.Password},
 		Env:     append(cleanEnvironment(), targets.Environment(a)...),
-	}
-	if p.Dir != "" {
-		spec.Dir = filepath.Join(target.Dir, p.Dir)
 	}
 	own, err := t.job.ownRole(id.Role)
 	switch {
