@@ -121,9 +121,9 @@ func shape(e Event) error {
 	for _, p := range payloads {
 		switch {
 		case p.kind == e.Kind && !p.present:
-			return fmt.Errorf("a %s event without its %q; use the file as the trial wrote it", e.Kind, string(p.kind))
+			return fmt.Errorf("an event of kind %q without its %q; use the file as the trial wrote it", e.Kind, string(p.kind))
 		case p.kind != e.Kind && p.present:
-			return fmt.Errorf("a %s event with a %q, which belongs to another kind; use the file as the trial wrote it", e.Kind, string(p.kind))
+			return fmt.Errorf("an event of kind %q with a %q, which belongs to another kind; use the file as the trial wrote it", e.Kind, string(p.kind))
 		case p.kind == e.Kind:
 			known = true
 		}

@@ -75,7 +75,7 @@ func (ix *index) brokerLost(order string) bool {
 // repeat of; empty when it did not, or when a server fault could have moved
 // the positions.
 func (ix *index) repeatOf(x *exchange) string {
-	if x.position == 0 {
+	if x.position == 0 || !x.acknowledged() {
 		return ""
 	}
 	for _, f := range ix.faults {

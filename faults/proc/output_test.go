@@ -29,6 +29,11 @@ func TestFlood(t *testing.T) {
 		t.Fatalf("got %q, %v", line.Text, err)
 	}
 	// Unread, the lines of its standard output block it, and it is still killed.
+	eventually(t, "the queue to be full", func() bool {
+		p.lines.mu.Lock()
+		defer p.lines.mu.Unlock()
+		return len(p.lines.waiting) == maxWaitingLines
+	})
 	if err := p.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,7 @@ func WriteDemoRow(w io.Writer, r Result, color bool) error {
 	switch outcome {
 	case Caught, Wrong:
 		name, v := conviction(r)
-		b.WriteString(printable(fmt.Sprintf("%s at %s", name, v.Point)))
+		b.WriteString(printable(name + where(v)))
 		if outcome == Wrong && r.Expected == properties.Fail {
 			below = append(below, "expected "+r.ExpectedProperty)
 		}
@@ -165,7 +165,15 @@ func conviction(r Result) (property string, v Violation) {
 			}
 		}
 	}
-	return "a violation", Violation{Point: "a point that was not told"}
+	return "a violation", Violation{}
+}
+
+// where is the point of a violation, after the property that it violates.
+func where(v Violation) string {
+	if v.Fault == "" {
+		return " without any fault"
+	}
+	return " at " + v.Point
 }
 
 // WriteDemoSum writes the last line of a demo.

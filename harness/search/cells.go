@@ -151,7 +151,7 @@ func (d *deriver) breaks(kind faults.Kind, e exchange) {
 		case m == faults.After && e.open:
 			d.skip(f, ReasonNext)
 		default:
-			d.add(f, rankBreak)
+			d.add(f, e.rankBreak(m))
 		}
 	}
 }

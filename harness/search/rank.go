@@ -13,8 +13,9 @@ const (
 	rankBetween = iota // a kill between effects on different servers
 	rankEnd            // a kill at the end of a transaction
 	rankDrop           // a kill with messages in flight lost
+	rankDoubt          // a connection broken at an effect: the client cannot know whether it happened
 	rankKill           // any other kill
-	rankBreak          // a broken connection
+	rankBreak          // any other broken connection
 	rankLinger         // a kill whose backends linger
 	rankRest           // what the rules leave out
 )
@@ -39,6 +40,14 @@ func (d *deriver) rankKill(i int, e exchange) int {
 		return rankEnd
 	}
 	return rankKill
+}
+
+// rankBreak ranks a broken connection at a moment of e.
+func (e exchange) rankBreak(m faults.Moment) int {
+	if e.effect() && m != faults.After && (e.link.Server == faults.Broker || e.ended) {
+		return rankDoubt
+	}
+	return rankBreak
 }
 
 // effect reports whether the exchange changes something that others can see.

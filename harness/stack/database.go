@@ -130,7 +130,7 @@ func (d *Database) Drop(ctx context.Context) error {
 	if conn != nil {
 		conn.close()
 	}
-	err := d.p.watch.do(ctx, func(conn *pgx.Conn) error { return clear(ctx, conn, d.p.config, d.Name) })
+	err := d.p.watch.do(ctx, func(conn *pgx.Conn) error { return clearDatabase(ctx, conn, d.p.config, d.Name) })
 	d.p.dropper.add(d)
 	return err
 }

@@ -95,7 +95,7 @@ func dropDatabase(ctx context.Context, config *pgx.ConnConfig, name string) erro
 
 // dropFrom drops a database with everything that keeps it.
 func dropFrom(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, name string) error {
-	if err := clear(ctx, conn, config, name); err != nil {
+	if err := clearDatabase(ctx, conn, config, name); err != nil {
 		return err
 	}
 	if _, err := conn.Exec(ctx, "DROP DATABASE IF EXISTS "+pgx.Identifier{name}.Sanitize()+" WITH (FORCE)"); err != nil {
@@ -104,10 +104,10 @@ func dropFrom(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, name 
 	return nil
 }
 
-// clear ends the sessions of a database and removes its replication slots and
+// clearDatabase ends the sessions of a database and removes its replication slots and
 // prepared transactions: names of slots are global, and the next trial may use
 // the same.
-func clear(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, name string) error {
+func clearDatabase(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, name string) error {
 	var ended, slots, prepared int
 	err := conn.QueryRow(ctx, `SELECT
 		(SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = $1 AND pid <> pg_backend_pid()),

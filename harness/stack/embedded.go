@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 
 	embeddedpostgres "github.com/fergusstrange/embedded-postgres"
 )
@@ -14,20 +16,21 @@ import (
 // embeddedVersion is what is downloaded where no Postgres is installed.
 const embeddedVersion = embeddedpostgres.V17
 
-// embeddedBinaries downloads Postgres binaries, once for all runs of a user. The
-// archive is kept in the user's cache folder; what is unpacked is kept there too,
-// except for root: a server's unprivileged user cannot look into root's cache, so
-// it is unpacked into scratch.
+// rootCache is where root keeps the binaries: its own cache folder is closed to
+// the unprivileged user that a server runs as.
+const rootCache = "/var/cache"
+
+// embeddedBinaries downloads and unpacks Postgres binaries, once for all runs of
+// a user, in the user's cache folder.
 func embeddedBinaries(ctx context.Context, scratch string) (binaries, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return binaries{}, fmt.Errorf("find the user's cache folder: %w", err)
+	cache, err := rootCache, error(nil)
+	if os.Geteuid() != 0 {
+		if cache, err = os.UserCacheDir(); err != nil {
+			return binaries{}, fmt.Errorf("find the user's cache folder: %w", err)
+		}
 	}
 	cache = filepath.Join(cache, "outboxtest", "postgres")
 	unpacked := filepath.Join(cache, string(embeddedVersion))
-	if os.Geteuid() == 0 {
-		unpacked = filepath.Join(scratch, "postgres-"+string(embeddedVersion))
-	}
 	bin := filepath.Join(unpacked, "bin")
 	if _, err := os.Stat(filepath.Join(bin, "initdb")); err == nil {
 		return binariesIn(ctx, bin)
@@ -63,8 +66,28 @@ func fetch(cache, unpacked, scratch string) error {
 		CachePath(cache).BinariesPath(unpacked).RuntimePath(filepath.Join(scratch, "embedded")).
 		DataPath(filepath.Join(file, "data")).Logger(io.Discard)
 	failed := embeddedpostgres.NewDatabase(config).Start()
+	// The library's client keeps its connection open otherwise.
+	http.DefaultClient.CloseIdleConnections()
+	removeLibraryLogs()
 	if _, err := os.Stat(filepath.Join(unpacked, "bin", "initdb")); err != nil {
 		return errors.Join(failed, os.RemoveAll(unpacked))
 	}
 	return nil
+}
+
+// removeLibraryLogs removes the files that the library logs to, which it leaves
+// behind, open, in the folder for temporary files: those that this process holds
+// are found where there is a /proc.
+func removeLibraryLogs() {
+	const open = "/proc/self/fd"
+	held, err := os.ReadDir(open)
+	if err != nil {
+		return
+	}
+	for _, fd := range held {
+		path, err := os.Readlink(filepath.Join(open, fd.Name()))
+		if err == nil && strings.HasPrefix(path, filepath.Join(os.TempDir(), "embedded_postgres_log")) {
+			_ = os.Remove(path) // several jobs may be at it
+		}
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // The headers of an answer to a direct get, see ADR-31 of the NATS project.
@@ -84,12 +83,15 @@ func (s *Stream) readLog(ctx context.Context, from uint64) (Log, error) {
 	state := stream.CachedInfo().State
 	log := Log{Last: state.LastSeq}
 	for next := from; next <= state.LastSeq && state.Msgs > 0; {
-		batch, err := s.batch(ctx, conn, stream, next, state.LastSeq)
+		batch, err := s.batch(ctx, conn, next, state.LastSeq)
 		if err != nil {
 			return Log{}, err
 		}
 		if len(batch) == 0 {
 			break
+		}
+		if batch[0].Sequence < next {
+			return Log{}, fmt.Errorf("the broker answers with sequence %d when asked from %d on", batch[0].Sequence, next)
 		}
 		log.Messages = append(log.Messages, batch...)
 		next = batch[len(batch)-1].Sequence + 1
@@ -115,9 +117,9 @@ func gaps(messages []Message, first, last uint64) []uint64 {
 
 // batch reads some messages from a sequence on, none after last. An empty batch
 // is the end.
-func (s *Stream) batch(ctx context.Context, conn *nats.Conn, stream jetstream.Stream, from, last uint64) ([]Message, error) {
+func (s *Stream) batch(ctx context.Context, conn *nats.Conn, from, last uint64) ([]Message, error) {
 	if !readsBatches(s.n.version) {
-		return one(ctx, stream, from, last)
+		return one(ctx, conn, s.Name, from, last)
 	}
 	inbox := conn.NewRespInbox()
 	answers, err := conn.SubscribeSync(inbox)
@@ -167,19 +169,60 @@ func readsBatches(version string) bool {
 	return err1 == nil && err2 == nil && (major > 2 || major == 2 && minor >= 11)
 }
 
+// noMessage is the error code of JetStream for a sequence that it does not hold.
+const noMessage = 10037
+
 // one reads the next message in the way of older servers.
-func one(ctx context.Context, stream jetstream.Stream, from, last uint64) ([]Message, error) {
+func one(ctx context.Context, conn *nats.Conn, name string, from, last uint64) ([]Message, error) {
 	for seq := from; seq <= last; seq++ {
-		raw, err := stream.GetMsg(ctx, seq)
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			continue
-		}
+		answer, err := conn.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+name, fmt.Appendf(nil, `{"seq":%d}`, seq))
 		if err != nil {
 			return nil, err
 		}
-		return []Message{{Sequence: raw.Sequence, Subject: raw.Subject, Header: raw.Header, Data: raw.Data, Time: raw.Time}}, nil
+		m, found, err := parseGot(answer.Data)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			return []Message{m}, nil
+		}
 	}
 	return nil, nil
+}
+
+// parseGot takes the stored message out of the answer to a plain get.
+func parseGot(data []byte) (m Message, found bool, err error) {
+	var got struct {
+		Message *struct {
+			Subject string    `json:"subject"`
+			Seq     uint64    `json:"seq"`
+			Headers []byte    `json:"hdrs"`
+			Data    []byte    `json:"data"`
+			Time    time.Time `json:"time"`
+		} `json:"message"`
+		Error *struct {
+			Code        int    `json:"err_code"`
+			Description string `json:"description"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(data, &got); err != nil {
+		return m, false, fmt.Errorf("read the broker's answer: %w", err)
+	}
+	switch {
+	case got.Error != nil && got.Error.Code == noMessage:
+		return m, false, nil
+	case got.Error != nil:
+		return m, false, fmt.Errorf("the broker answers: %s", got.Error.Description)
+	case got.Message == nil:
+		return m, false, errors.New("the broker's answer holds no message")
+	}
+	m = Message{Sequence: got.Message.Seq, Subject: got.Message.Subject, Data: got.Message.Data, Time: got.Message.Time, Header: nats.Header{}}
+	if len(got.Message.Headers) > 0 {
+		if m.Header, err = nats.DecodeHeadersMsg(got.Message.Headers); err != nil {
+			return m, false, fmt.Errorf("read the headers of message %d: %w", m.Sequence, err)
+		}
+	}
+	return m, true, nil
 }
 
 // parseStored takes the stored message out of the answer to a direct get. The

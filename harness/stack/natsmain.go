@@ -78,25 +78,46 @@ func serveNATS(ctx context.Context, in io.Reader, out io.Writer) error {
 	return nil
 }
 
+// natsAccounts is a configuration with two accounts, of which JSON is a form. The
+// clients' is not the global one: with that and the system account alone the
+// server lets in who gives no password.
+func natsAccounts(c natsConfig) (string, error) {
+	type login struct {
+		User     string `json:"user"`
+		Password string `json:"password"`
+	}
+	text, err := json.Marshal(map[string]any{
+		"accounts": map[string]any{
+			"outboxtest": map[string]any{"jetstream": "enabled", "users": []login{{c.User, c.Password}}},
+			"system":     map[string]any{"users": []login{{c.SystemUser, c.SystemPassword}}},
+		},
+		"system_account": "system",
+	})
+	if err != nil {
+		return "", fmt.Errorf("write the broker's accounts: %w", err)
+	}
+	return string(text), nil
+}
+
 // startNATS starts a server and waits until it listens. Its durability is that
 // of a default server.
 func startNATS(c natsConfig) (*server.Server, error) {
-	system := server.NewAccount(server.DEFAULT_SYSTEM_ACCOUNT)
-	port := c.Port
-	if port == 0 {
-		port = server.RANDOM_PORT
+	accounts, err := natsAccounts(c)
+	if err != nil {
+		return nil, err
 	}
-	options := &server.Options{
-		ServerName: applicationName, Host: "127.0.0.1", Port: port,
-		// The process is ended by the stack and by nothing else.
-		NoSigs:    true,
-		JetStream: true, StoreDir: c.Store, JetStreamMaxMemory: natsMaxMemory, JetStreamMaxStore: natsMaxStore,
-		Accounts: []*server.Account{system}, SystemAccount: server.DEFAULT_SYSTEM_ACCOUNT,
-		Users: []*server.User{
-			{Username: c.User, Password: c.Password},
-			{Username: c.SystemUser, Password: c.SystemPassword, Account: system},
-		},
+	options := &server.Options{}
+	if err := options.ProcessConfigString(accounts); err != nil {
+		// Not the error: it may quote the text.
+		return nil, errors.New("make the broker: it refuses its accounts")
 	}
+	options.ServerName, options.Host, options.Port = applicationName, "127.0.0.1", c.Port
+	if c.Port == 0 {
+		options.Port = server.RANDOM_PORT
+	}
+	options.NoSigs = true // the process is ended by the stack and by nothing else
+	options.JetStream, options.StoreDir = true, c.Store
+	options.JetStreamMaxMemory, options.JetStreamMaxStore = natsMaxMemory, natsMaxStore
 	s, err := server.NewServer(options)
 	if err != nil {
 		return nil, fmt.Errorf("make the broker: %w", err)

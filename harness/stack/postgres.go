@@ -121,7 +121,7 @@ func pickBinaries(ctx context.Context, s *Stack) (binaries, error) {
 		way = Auto
 	}
 	if way != Auto && way != Local && way != Embedded {
-		return binaries{}, fmt.Errorf("Postgres %q is none of %s, %s, %s and no URL", way, Auto, Local, Embedded)
+		return binaries{}, fmt.Errorf("postgres %q is none of %s, %s, %s and no URL", way, Auto, Local, Embedded)
 	}
 	if way == Auto || way == Local {
 		var found binaries
@@ -163,7 +163,7 @@ func (p *Postgres) greet(ctx context.Context) error {
 		return fmt.Errorf("connect to Postgres: %w", err)
 	}
 	if p.major < leastPostgres {
-		return fmt.Errorf("Postgres at %s is version %s: %d or newer is needed", p.Addr(), p.version, leastPostgres)
+		return fmt.Errorf("the Postgres at %s is version %s: %d or newer is needed", p.Addr(), p.version, leastPostgres)
 	}
 	return nil
 }

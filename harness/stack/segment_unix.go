@@ -40,7 +40,7 @@ func removeSegment(data string) error {
 	}
 	var segment unix.SysvShmDesc
 	if _, err := unix.SysvShmCtl(id, unix.IPC_STAT, &segment); err != nil {
-		return nil //nolint:nilerr // gone already, which is all we want
+		return nil // gone already, which is all we want
 	}
 	if segment.Nattch != 0 {
 		return fmt.Errorf("the cluster's shared memory %d is still in use", id)

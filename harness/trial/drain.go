@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/outboxtest/outboxtest/properties"
@@ -89,6 +90,34 @@ func (t *trial) settle(ctx context.Context, step bool) (properties.Drain, error)
 func (t *trial) pause(ctx context.Context) error {
 	_, err := t.settle(ctx, true)
 	return err
+}
+
+// awaitEvent waits until the order's event is out and the relay has turned to
+// other things, or until the relay has polled so often without it that it is
+// not going to: one that waits for older transactions to end is right to.
+func (t *trial) awaitEvent(ctx context.Context, order string) error {
+	promise := t.promise()
+	begin, startPolls := time.Now(), t.rec.tally().idle
+	limit := max(silentLeast, 10*promise.Time)
+	for {
+		change := t.rec.wait()
+		if err := t.ledgers.read(ctx); err != nil {
+			return err
+		}
+		t.ledgers.record(false)
+		tally := t.rec.tally()
+		out := slices.ContainsFunc(t.ledgers.log, func(m properties.Message) bool { return t.ledgers.token(m.Order) == order })
+		turned := tally.idleSinceWork > 0 || time.Since(tally.lastAny) > quietTime
+		_, healthy, failure := t.warden.health()
+		polled := tally.idle-startPolls > 3*promise.Polls && time.Since(begin) > promise.Time
+		hurt := !healthy && time.Since(begin) > stepHurt
+		if failure != nil || out && turned || polled || hurt || time.Since(begin) > limit {
+			return failure
+		}
+		if err := pace(ctx, change); err != nil {
+			return err
+		}
+	}
 }
 
 // pace waits for something to happen, or a moment, but never reads the ledgers

@@ -99,7 +99,7 @@ func (j *Job) Run(ctx context.Context, s scenario.Scenario) (out Outcome, err er
 			t.warden.noteFired(f)
 			t.firings <- f
 		},
-		Released: func(f wire.Firing) { t.warden.healed(f.Index, f.Fault, f.Link.String()) },
+		Released: func(f wire.Firing) { t.warden.over(f, "released", "") },
 		Began:    t.rec.start,
 		Log:      j.log,
 	})

@@ -63,28 +63,30 @@ func (w *warden) noteFired(f wire.Firing) {
 	w.fired[f.Index] = true
 	w.lastHurt = time.Now()
 	w.mu.Unlock()
-	on := f.Instance.String()
-	if f.Link.Server != "" && f.Fault.Do != faults.Kill {
-		on = f.Link.String()
-	}
 	w.t.rec.add(properties.Event{Kind: properties.KindFault, Fault: &properties.Fault{
-		Index: f.Index, What: "fired", Text: f.Fault.String(), On: on, Do: string(f.Fault.Do)}})
+		Index: f.Index, What: "fired", Text: f.Fault.String(), On: struck(f), Do: string(f.Fault.Do)}})
 }
 
-// healed notes the end of a fault, once. It may run under the board's lock.
-func (w *warden) healed(index int, f faults.Fault, on string) {
+// over notes the end of a fault, once: it was healed, or a hold was released.
+// It may run under the board's lock.
+func (w *warden) over(f wire.Firing, what, why string) {
 	w.mu.Lock()
-	_, inForce := w.inForce[index]
-	w.mu.Unlock()
-	if !inForce {
+	defer w.mu.Unlock()
+	if _, inForce := w.inForce[f.Index]; !inForce {
 		return
 	}
-	w.t.rec.add(properties.Event{Kind: properties.KindFault, Fault: &properties.Fault{
-		Index: index, What: "healed", Text: f.String(), On: on, Do: string(f.Do)}})
-	w.mu.Lock()
-	delete(w.inForce, index)
+	delete(w.inForce, f.Index)
 	w.lastHurt = time.Now()
-	w.mu.Unlock()
+	w.t.rec.add(properties.Event{Kind: properties.KindFault, Fault: &properties.Fault{
+		Index: f.Index, What: what, Text: f.Fault.String(), Why: why, On: struck(f), Do: string(f.Fault.Do)}})
+}
+
+// struck names what a fault struck: the instance of a kill, else the link.
+func struck(f wire.Firing) string {
+	if f.Fault.Do == faults.Kill || f.Link.Server == "" {
+		return f.Instance.String()
+	}
+	return f.Link.String()
 }
 
 func (w *warden) strike(ctx context.Context, f wire.Firing) {
@@ -92,15 +94,17 @@ func (w *warden) strike(ctx context.Context, f wire.Firing) {
 	case faults.Kill:
 		w.kill(ctx, f)
 	case faults.Cut:
-		w.healed(f.Index, f.Fault, f.Link.String())
-	case faults.Hang, faults.Hold:
-		limit := hangTime
-		if f.Fault.Do == faults.Hold {
-			limit = w.t.promise().Time * 2
-		}
-		w.later(ctx, limit, func() {
+		w.over(f, "healed", "")
+	case faults.Hang:
+		w.later(ctx, hangTime, func() {
 			w.t.board.Heal(f.Index)
-			w.healed(f.Index, f.Fault, f.Link.String())
+			w.over(f, "healed", "")
+		})
+	case faults.Hold:
+		budget := 10 * w.t.promise().Time
+		w.later(ctx, budget, func() {
+			w.t.board.Heal(f.Index)
+			w.over(f, "released", fmt.Sprintf("its point did not pass within the drain budget of %v", budget))
 		})
 	}
 }
@@ -129,21 +133,21 @@ func (w *warden) kill(ctx context.Context, f wire.Firing) {
 			w.fail(err)
 		}
 		again()
-		w.healed(f.Index, f.Fault, f.Instance.String())
+		w.over(f, "healed", "")
 	case faults.BackendsLinger:
 		again()
 		w.later(ctx, lingerTime, func() {
 			w.t.board.CloseLingering(f.Instance)
-			w.healed(f.Index, f.Fault, f.Instance.String())
+			w.over(f, "healed", "")
 		})
 	case faults.Never:
 		w.later(ctx, neverTime, func() {
 			again()
-			w.healed(f.Index, f.Fault, f.Instance.String())
+			w.over(f, "healed", "")
 		})
 	default:
 		again()
-		w.healed(f.Index, f.Fault, f.Instance.String())
+		w.over(f, "healed", "")
 	}
 }
 

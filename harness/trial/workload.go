@@ -146,7 +146,7 @@ func (t *trial) overlap(ctx context.Context, late, early scenario.Order) error {
 	}
 	t.call(ctx, earlyApp, "place", early)
 	if t.scenario.Pace != scenario.Batch {
-		if err := t.pause(ctx); err != nil {
+		if err := t.awaitEvent(ctx, early.Order); err != nil {
 			return err
 		}
 	}
