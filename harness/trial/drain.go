@@ -59,10 +59,9 @@ func (t *trial) settle(ctx context.Context, step bool) (properties.Drain, error)
 		if healedAt.After(since) || !healthy {
 			since, startPolls = time.Now(), t.rec.tally().idle
 		}
-		if err := t.ledgers.read(ctx); err != nil {
+		if err := t.ledgers.refresh(ctx); err != nil {
 			return properties.Drain{}, err
 		}
-		t.ledgers.record(false)
 		tally := t.rec.tally()
 		out := properties.Drain{Polls: tally.idle - startPolls, Time: time.Since(since), Healthy: healthy && t.connected()}
 		if done, err := d.decide(&out, healthy, begin); err != nil || done {
@@ -101,10 +100,9 @@ func (t *trial) awaitEvent(ctx context.Context, order string) error {
 	limit := max(silentLeast, 10*promise.Time)
 	for {
 		change := t.rec.wait()
-		if err := t.ledgers.read(ctx); err != nil {
+		if err := t.ledgers.refresh(ctx); err != nil {
 			return err
 		}
-		t.ledgers.record(false)
 		tally := t.rec.tally()
 		out := slices.ContainsFunc(t.ledgers.log, func(m properties.Message) bool { return t.ledgers.token(m.Order) == order })
 		turned := tally.idleSinceWork > 0 || time.Since(tally.lastAny) > quietTime

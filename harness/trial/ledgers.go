@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/outboxtest/outboxtest/harness/stack"
 	"github.com/outboxtest/outboxtest/properties"
@@ -27,12 +28,32 @@ type ledgers struct {
 	backlog   []properties.Backlog
 	ackWait   stack.AckWait
 	recorded  map[string]bool
+	// effects and at are the recorder's count and the time of the last reading.
+	effects int
+	at      time.Time
 	// known maps a row's own id to its order's token, from every reading.
 	known map[string]string
 }
 
 func newLedgers(t *trial) *ledgers {
 	return &ledgers{t: t, recorded: map[string]bool{}, known: map[string]string{}}
+}
+
+// refresh takes a reading if the wire showed anything that may have changed a
+// ledger since the last one, or if that is a while ago: not everything that
+// happens is seen on a link.
+func (l *ledgers) refresh(ctx context.Context) error {
+	const stale = 50 * time.Millisecond
+	effects := l.t.rec.effectsSoFar()
+	if effects == l.effects && time.Since(l.at) < stale {
+		return nil
+	}
+	if err := l.read(ctx); err != nil {
+		return err
+	}
+	l.effects, l.at = effects, time.Now()
+	l.record(false)
+	return nil
 }
 
 // read takes a reading of everything. Pending is read before and after the

@@ -27,6 +27,8 @@ type recorder struct {
 	changed  chan struct{}
 	relay    relayTally
 	relayApp bool
+	// effects counts what may have changed a ledger.
+	effects int
 }
 
 // relayTally is what the relays were last seen doing.
@@ -52,6 +54,9 @@ func newRecorder(read *targets.EventReader, relayInApp bool) *recorder {
 func (r *recorder) add(e properties.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if e.Kind != properties.KindLedger {
+		r.effects++
+	}
 	r.append(e)
 	close(r.changed)
 	r.changed = make(chan struct{})
@@ -76,6 +81,13 @@ func (r *recorder) wait() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.changed
+}
+
+// effectsSoFar counts what may have changed a ledger.
+func (r *recorder) effectsSoFar() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.effects
 }
 
 // tally returns what the relays were last seen doing.
@@ -106,6 +118,9 @@ func (r *recorder) observe(o wire.Observation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.count(o)
+	if o.Event.Write || o.Event.Ended == "commit" || o.What == properties.WireOneWay || o.Link.Server == faults.Broker {
+		r.effects++
+	}
 	r.append(properties.Event{Kind: properties.KindWire, Wire: w})
 	close(r.changed)
 	r.changed = make(chan struct{})
