@@ -98,6 +98,9 @@ func (ix *index) fellSilent() bool {
 			lastPoll = e.At
 		}
 	}
+	if last == 0 {
+		return false
+	}
 	silence, p := ix.drain.At-last, ix.trial.Promise
 	return silence >= silentLeast && silence/10 >= p.Time && silence/10 >= time.Duration(p.Polls)*pause
 }

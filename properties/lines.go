@@ -23,7 +23,7 @@ func Read(r io.Reader) ([]Event, error) {
 	var h []Event
 	for n := 1; ; n++ {
 		line, err := readLine(in)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
@@ -54,9 +54,9 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 		case err == nil:
 			return line[:len(line)-1], nil
 		case errors.Is(err, bufio.ErrBufferFull):
-		case err == io.EOF && len(line) > 0:
+		case errors.Is(err, io.EOF) && len(line) > 0:
 			return line, nil
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return nil, io.EOF
 		default:
 			return nil, fmt.Errorf("reading: %w", err)

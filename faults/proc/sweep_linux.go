@@ -33,12 +33,15 @@ type status struct {
 	identity
 	parent, group int
 	dead          bool
+	// blank is set while it has no environment yet, in the middle of executing a
+	// program, or none any more, in the middle of its end.
+	blank bool
 }
 
 // parseStatus reads a line of /proc/PID/stat, see proc(5): the name in
 // parentheses may itself hold spaces and parentheses; the fields after it are
-// state (3), ppid (4), pgrp (5), ..., num_threads (20), itrealvalue,
-// starttime (22).
+// state (3), ppid (4), pgrp (5), ..., flags (9), ..., num_threads (20),
+// itrealvalue, starttime (22), ..., env_end (51).
 func parseStatus(pid int, line []byte) (status, bool) {
 	end := bytes.LastIndexByte(line, ')')
 	if end < 0 {
@@ -49,6 +52,9 @@ func parseStatus(pid int, line []byte) (status, bool) {
 		return status{}, false
 	}
 	number := func(field int) uint64 {
+		if field-3 >= len(fields) {
+			return 0
+		}
 		n, err := strconv.ParseUint(string(fields[field-3]), 10, 64)
 		if err != nil {
 			return 0
@@ -58,6 +64,8 @@ func parseStatus(pid int, line []byte) (status, bool) {
 	s := status{identity: identity{pid: pid, born: number(22)}, parent: int(number(4)), group: int(number(5))}
 	// A dead leader whose threads still run shows Z as well.
 	s.dead = (fields[0][0] == 'Z' && number(20) <= 1) || fields[0][0] == 'X'
+	const kernelThread = 0x00200000 // PF_KTHREAD of include/linux/sched.h
+	s.blank = number(51) == 0 && number(9)&kernelThread == 0
 	return s, true
 }
 
@@ -109,16 +117,31 @@ func (r *reader) status(pid int) (status, bool) {
 }
 
 // marked says whether the process was started with the variable in its
-// environment.
-func (r *reader) marked(pid int, marker string) bool {
-	env, err := r.read("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return false
+// environment, or that this cannot be told now.
+func (r *reader) marked(pid int, marker string) (yes, unsure bool) {
+	const looks = 3 // at an environment that is empty: it may have come between two questions
+	for range looks {
+		env, err := r.read("/proc/" + strconv.Itoa(pid) + "/environ")
+		if err != nil {
+			return false, false // gone, or another user's
+		}
+		if len(env) > 0 {
+			return holds(env, marker), false
+		}
+		if now, ok := r.status(pid); !ok || now.dead {
+			return false, false
+		} else if now.blank {
+			return false, true
+		}
 	}
-	for rest := env; len(rest) > 0; {
-		var entry []byte
-		entry, rest, _ = bytes.Cut(rest, []byte{0})
-		if string(entry) == marker {
+	return false, false // started with an empty one
+}
+
+func holds(env []byte, entry string) bool {
+	for len(env) > 0 {
+		var first []byte
+		first, env, _ = bytes.Cut(env, []byte{0})
+		if string(first) == entry {
 			return true
 		}
 	}
@@ -179,14 +202,18 @@ func familyOf(all []status, of []int) []identity {
 	return family
 }
 
+// blankPatience bounds the wait for processes that have no environment at the
+// moment. It is spent only when one hangs in that state.
+const blankPatience = time.Second
+
 // sweep kills what the hunt is after until a look finds none of it alive, and
 // returns what was still there when its patience ended.
 func sweep(h hunt) []int {
 	var r reader
-	deadline := time.Now().Add(sweepPatience)
+	began := time.Now()
 	for pause := 200 * time.Microsecond; ; pause = min(pause*2, 20*time.Millisecond) {
-		prey := r.find(h)
-		if len(prey) == 0 {
+		prey, unsure := r.find(h)
+		if len(prey) == 0 && (!unsure || time.Since(began) > blankPatience) {
 			return nil
 		}
 		var left []int
@@ -194,16 +221,15 @@ func sweep(h hunt) []int {
 			r.kill(victim)
 			left = append(left, victim.pid)
 		}
-		if time.Now().After(deadline) {
+		if time.Since(began) > sweepPatience {
 			return left
 		}
 		time.Sleep(pause) // for the kernel to end them
 	}
 }
 
-// find looks once.
-func (r *reader) find(h hunt) []identity {
-	var prey []identity
+// find looks once. It is unsure when a process cannot be told from prey yet.
+func (r *reader) find(h hunt) (prey []identity, unsure bool) {
 	for _, s := range r.living() {
 		_, grouped := h.groups[s.group]
 		switch {
@@ -211,16 +237,21 @@ func (r *reader) find(h hunt) []identity {
 		case slices.Contains(h.family, s.identity):
 			// A guard inside the tree, of a harness that is itself under test,
 			// has its own to clean up.
-			if r.marked(s.pid, guardVariable+"=1") {
+			if guard, _ := r.marked(s.pid, guardVariable+"=1"); guard {
 				continue
 			}
-		case h.marker != "" && s.born >= h.since && r.marked(s.pid, h.marker):
+		case h.marker != "" && s.born >= h.since:
+			yes, blank := r.marked(s.pid, h.marker)
+			unsure = unsure || blank
+			if !yes {
+				continue
+			}
 		default:
 			continue
 		}
 		prey = append(prey, s.identity)
 	}
-	return prey
+	return prey, unsure
 }
 
 // kill sends SIGKILL to exactly the process that was seen. Go holds a process

@@ -19,7 +19,7 @@ func FuzzParseStatus(f *testing.F) {
 func TestParseStatus(t *testing.T) {
 	line := "12 (a) b) S 3 4 12 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 777 9 10"
 	got, ok := parseStatus(12, []byte(line))
-	if want := (status{identity: identity{12, 777}, parent: 3, group: 4}); !ok || got != want {
+	if want := (status{identity: identity{12, 777}, parent: 3, group: 4, blank: true}); !ok || got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	for text, dead := range map[string]bool{
@@ -31,5 +31,35 @@ func TestParseStatus(t *testing.T) {
 		if got, _ := parseStatus(12, []byte(text)); got.dead != dead {
 			t.Errorf("%s: dead %v", text, got.dead)
 		}
+	}
+}
+
+// A process in the middle of executing a program has no environment for a
+// moment; it must not slip through. Here a tower of programs executes one
+// another as fast as it can.
+func TestSweepFindsWhoIsExecuting(t *testing.T) {
+	for range 30 {
+		dir := t.TempDir()
+		script := "cd " + dir + `; setsid sh -c 'echo $$ > s.tmp; mv s.tmp s; i=0; exec sh -c "$0" "$0"' 'exec sh -c "$0" "$0"' & while [ ! -e s ]; do :; done`
+		p := begin(t, Spec{Name: "leader", Argv: []string{"sh", "-c", script}})
+		<-p.Done()
+		if pid := members(t, dir, "s")[0]; alive(pid) {
+			t.Fatal("it slipped through")
+		}
+	}
+}
+
+func TestOwnEnvironmentIsNotBlank(t *testing.T) {
+	var r reader
+	p := begin(t, Spec{Name: "bare", Argv: []string{"env", "-i", "sleep", "1000"}})
+	eventually(t, "sleep to run", func() bool {
+		name, err := r.read("/proc/" + itoa(p.Pid()) + "/comm")
+		return err == nil && string(name) == "sleep\n"
+	})
+	if s, ok := r.status(p.Pid()); !ok || s.blank {
+		t.Errorf("a process with an empty environment is taken for one without: %+v", s)
+	}
+	if s, ok := r.status(2); ok && s.parent == 0 && s.blank {
+		t.Errorf("a thread of the kernel is waited for: %+v", s)
 	}
 }

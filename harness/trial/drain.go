@@ -63,7 +63,7 @@ func (t *trial) settle(ctx context.Context, step bool) (properties.Drain, error)
 			return properties.Drain{}, err
 		}
 		tally := t.rec.tally()
-		out := properties.Drain{Polls: tally.idle - startPolls, Time: time.Since(since), Healthy: healthy && t.connected()}
+		out := properties.Drain{Polls: tally.idle - startPolls, Time: time.Since(since), Healthy: healthy && t.relaysUp()}
 		if done, err := d.decide(&out, healthy, begin); err != nil || done {
 			return out, err
 		}
@@ -159,6 +159,11 @@ func (d *drain) decide(out *properties.Drain, healthy bool, begin time.Time) (bo
 		if unapplied == 0 || out.Consumers || time.Since(begin) > budget {
 			return true, nil
 		}
+	}
+	if promise := d.t.promise(); !out.Healthy && out.Time > max(silentLeast, 10*promise.Time) && d.t.rec.tally().never {
+		out.Basis = properties.BasisNone
+		out.Why = "no relay has talked to Postgres or to the broker through its proxy: it does not run as it should, or its addresses are not those that the harness gave it"
+		return true, nil
 	}
 	if time.Since(begin) > budget {
 		out.Basis = properties.BasisNone

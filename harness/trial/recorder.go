@@ -40,13 +40,15 @@ type relayTally struct {
 	// lastAny and lastWork are the times of the last exchange of any kind and
 	// of the last that was not idle.
 	lastAny, lastWork time.Time
+	// never: no exchange of a relay has been seen at all.
+	never bool
 }
 
 func newRecorder(read *targets.EventReader, relayInApp bool) *recorder {
 	now := time.Now()
 	return &recorder{
 		read: read, start: now, changed: make(chan struct{}), relayApp: relayInApp,
-		relay: relayTally{lastAny: now, lastWork: now},
+		relay: relayTally{lastAny: now, lastWork: now, never: true},
 	}
 }
 
@@ -152,7 +154,7 @@ func (r *recorder) count(o wire.Observation) {
 	default:
 		return
 	}
-	r.relay.lastAny = now
+	r.relay.lastAny, r.relay.never = now, false
 	if o.What != properties.WireReply && o.What != properties.WireOneWay {
 		return
 	}

@@ -153,30 +153,33 @@ func (t *trial) start(match func(role string) bool) error {
 	return nil
 }
 
-// connected reports whether every relay runs and holds connections to both
-// servers.
-func (t *trial) connected() bool {
-	role := "relay"
-	if t.job.target.Relay.InApp {
-		role = "app"
+// relaysUp reports whether every relay runs, and the relays have been seen on
+// their links. One that was seen and does not come back to a link that has been
+// healed is what the harness looks for; one that was never seen may go past its
+// proxies.
+func (t *trial) relaysUp() bool {
+	if t.rec.tally().never {
+		return false
 	}
 	for _, in := range t.order {
-		if in.id.Role != role {
-			continue
-		}
-		if !in.running() {
+		if in.id.Role == t.relayRole() && !in.running() {
 			return false
 		}
 	}
 	return true
 }
 
+// relayRole is the role whose processes publish.
+func (t *trial) relayRole() string {
+	if t.job.target.Relay.InApp {
+		return "app"
+	}
+	return "relay"
+}
+
 // relaysInFlight counts the exchanges of the relays that have no reply yet.
 func (t *trial) relaysInFlight() int {
-	if t.job.target.Relay.InApp {
-		return t.board.InFlight("app")
-	}
-	return t.board.InFlight("relay")
+	return t.board.InFlight(t.relayRole())
 }
 
 // lookForBypasses records the server-side connections that no proxy carries.

@@ -191,12 +191,11 @@ func (t *trial) begin() {
 // finish closes the history: orders named by a row's own id get their token,
 // and the last event says that the trial came to its end.
 func (t *trial) finish() []properties.Event {
-	events, whole := t.rec.history()
-	if !whole {
+	if _, whole := t.rec.history(); !whole {
 		t.rec.problem(fmt.Sprintf("the links carried more than %d messages: the wire is not recorded to its end", maxEvents))
 	}
 	t.rec.add(properties.Event{Kind: properties.KindEnd})
-	events, _ = t.rec.history()
+	events, _ := t.rec.history()
 	for _, e := range events {
 		switch {
 		case e.Wire != nil:
