@@ -6,8 +6,8 @@ func writesSurviveBrokerOutage() Rule {
 	return Rule{
 		Name: WritesSurviveBrokerOutages,
 		About: "No order is refused because the broker is away: that is what the outbox is for. An order that failed, or whose " +
-			"outcome is unknown, and that never committed is a violation when a link to the broker was cut or hung while it " +
-			"was being placed and no fault touched the app's process or its database link.",
+			"outcome is unknown, and that never committed is a violation when the app's own link to the broker was cut or hung " +
+			"while it was being placed, and its process and its database link had nothing to suffer.",
 		judge: judgeOutage,
 	}
 }
@@ -20,10 +20,10 @@ func judgeOutage(ix *index) finding {
 			continue
 		}
 		outage := ix.outage(call, answer)
-		if outage == nil {
+		if outage == nil || ix.excused(order) {
 			continue
 		}
-		if why := ix.notRefused(order, outage); why != "" {
+		if why := ix.unseen(order); why != "" {
 			f.unknown(fmt.Sprintf("%s was not written while the broker was away, but %s", order, why))
 			continue
 		}
@@ -42,41 +42,39 @@ func judgeOutage(ix *index) finding {
 	return f
 }
 
-// outage returns a fault on a broker link that was in force between the two
-// events, the app's own link first.
+// outage returns a fault on the app's broker link that was in force between the
+// two events.
 func (ix *index) outage(call, answer *Event) *fault {
-	var found *fault
 	for _, f := range ix.faults {
-		if (f.do != "cut" && f.do != "hang") || serverOf(f.on) != "broker" || !ix.inForce(f, call.Seq, answer.Seq) {
-			continue
-		}
-		if found == nil || roleOf(f.on) == "app" {
-			found = f
+		if (f.do == "cut" || f.do == "hang") && serverOf(f.on) == "broker" && roleOf(f.on) == "app" && ix.inForce(f, call.Seq, answer.Seq) {
+			return f
 		}
 	}
-	return found
+	return nil
 }
 
-// notRefused says why the broker's absence need not be what kept the order
-// from being written; empty when nothing else can have been.
-func (ix *index) notRefused(order string, outage *fault) string {
+// excused reports whether the app had something else to suffer than the
+// broker's absence: whose own process dies or whose database is cut off may
+// refuse an order.
+func (ix *index) excused(order string) bool {
 	call, answer := ix.calls[order], ix.answers[order]
 	for _, f := range ix.faults {
-		if f.fired == nil || f.fired.Seq > answer.Seq || roleOf(f.on) != "app" {
-			continue
-		}
-		if f.do == "kill" || serverOf(f.on) != "broker" {
-			return "a fault had touched the app's process or its link to Postgres"
+		struck := f.fired != nil && f.fired.Seq < answer.Seq && roleOf(f.on) == "app"
+		if struck && (f.do == "kill" || serverOf(f.on) != "broker") {
+			return true
 		}
 	}
 	for _, e := range ix.processes {
 		if e.Process.Instance == call.Call.Instance && ended(e) && e.Seq < answer.Seq {
-			return "the app's process had ended by then"
+			return true
 		}
 	}
-	if answer.Answer.Outcome == Unknown && roleOf(outage.on) != "app" {
-		return "its outcome is unknown and it was another instance that had lost the broker"
-	}
+	return false
+}
+
+// unseen says why the order may have been written all the same; empty when
+// that would have been seen.
+func (ix *index) unseen(order string) string {
 	if links := ix.opaqueLinks("app", "postgres"); len(links) > 0 || len(ix.bypassed) > 0 {
 		return "its commit may have passed unseen"
 	}

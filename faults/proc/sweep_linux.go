@@ -121,9 +121,11 @@ func (r *reader) status(pid int) (status, bool) {
 func (r *reader) marked(pid int, marker string) (yes, unsure bool) {
 	const looks = 3 // at an environment that is empty: it may have come between two questions
 	for range looks {
+		// Kernels differ in whether it is an error or nothing that a process
+		// without memory of its own has.
 		env, err := r.read("/proc/" + strconv.Itoa(pid) + "/environ")
-		if err != nil {
-			return false, false // gone, or another user's
+		if errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EPERM) {
+			return false, false // another user's
 		}
 		if len(env) > 0 {
 			return holds(env, marker), false
@@ -220,6 +222,10 @@ func sweep(h hunt) []int {
 		for _, victim := range prey {
 			r.kill(victim)
 			left = append(left, victim.pid)
+			// It loses its environment before it is dead, and is waited for.
+			if !slices.Contains(h.family, victim) {
+				h.family = append(slices.Clip(h.family), victim)
+			}
 		}
 		if time.Since(began) > sweepPatience {
 			return left

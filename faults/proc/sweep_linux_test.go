@@ -52,13 +52,14 @@ func TestSweepFindsWhoIsExecuting(t *testing.T) {
 func TestOwnEnvironmentIsNotBlank(t *testing.T) {
 	var r reader
 	p := begin(t, Spec{Name: "bare", Argv: []string{"env", "-i", "sleep", "1000"}})
-	eventually(t, "sleep to run", func() bool {
+	eventually(t, "the end of its start", func() bool {
 		name, err := r.read("/proc/" + itoa(p.Pid()) + "/comm")
-		return err == nil && string(name) == "sleep\n"
+		if err != nil || string(name) != "sleep\n" {
+			return false
+		}
+		s, ok := r.status(p.Pid())
+		return ok && !s.blank // or it would be waited for
 	})
-	if s, ok := r.status(p.Pid()); !ok || s.blank {
-		t.Errorf("a process with an empty environment is taken for one without: %+v", s)
-	}
 	if s, ok := r.status(2); ok && s.parent == 0 && s.blank {
 		t.Errorf("a thread of the kernel is waited for: %+v", s)
 	}

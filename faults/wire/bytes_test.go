@@ -174,6 +174,39 @@ func TestLongFrames(t *testing.T) {
 			t.Errorf("the server got %d texts", len(got))
 		}
 	})
+	t.Run("without its last byte", func(t *testing.T) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		tr := newTrial(t, faults.Fault{Do: faults.Kill, At: point(t, `relay.0/postgres "insert" #1 before`)})
+		addr, err := tr.Link(relay0, l.Addr().String(), newSimple)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := dial(t, addr)
+		server, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer server.Close()
+		server.SetDeadline(time.Now().Add(patience))
+		p := pack("insert|" + long)
+		go c.c.Write(p[:len(p)-1])
+		if _, err := io.ReadFull(server, make([]byte, len(p)-1)); err != nil {
+			t.Fatal(err)
+		}
+		if len(tr.fired) > 0 || tr.State(relay0).InFlight > 0 {
+			t.Error("half a request counts as one")
+		}
+		c.c.Write(p[len(p)-1:])
+		tr.wait()
+		tr.Sever(relay0.Instance, false)
+		if rest, _ := io.ReadAll(server); len(rest) > 0 {
+			t.Errorf("%d bytes more", len(rest))
+		}
+	})
 	t.Run("released", func(t *testing.T) {
 		s := serve(t)
 		tr := newTrial(t, faults.Fault{Do: faults.Hang, At: point(t, `relay.0/postgres "insert" #1 before`)})

@@ -161,6 +161,22 @@ func TestHeldAndTheServerGoes(t *testing.T) {
 	tr.Heal(0)
 }
 
+// TestHeldAndTheClientGoes: what a client sent before it left still arrives.
+func TestHeldAndTheClientGoes(t *testing.T) {
+	s := serve(t)
+	tr := newTrial(t, faults.Fault{Do: faults.Hold, At: point(t, `relay.0/postgres "commit" #1 before`), Until: point(t, `relay.0/postgres "never" #1 after`)})
+	a := dial(t, tr.link(relay0, s))
+	a.ask("insert")
+	a.send("commit")
+	tr.wait()
+	a.c.Close()
+	tr.left(relay0)
+	tr.Heal(0)
+	if got := s.closed(); !slices.Equal(got, []string{"insert", "commit"}) {
+		t.Errorf("the server got %q", got)
+	}
+}
+
 // TestLinger: the server believes in a killed client until it is told, and what
 // it says in the meantime is observed and dropped.
 func TestLinger(t *testing.T) {
@@ -179,19 +195,7 @@ func TestLinger(t *testing.T) {
 	tr.wait()
 	c.c.Close() // the process dies: its sockets close before Sever
 	quiet.c.Close()
-	for end, left := time.Now().Add(patience), 2; left > 0; time.Sleep(time.Millisecond) {
-		tr.Board.mu.Lock()
-		left = 0
-		for c := range tr.links[relay0].conns {
-			if !c.up.eof {
-				left++
-			}
-		}
-		tr.Board.mu.Unlock()
-		if time.Now().After(end) {
-			t.Fatal("the end of the clients was not seen")
-		}
-	}
+	tr.left(relay0)
 	tr.Sever(relay0.Instance, true)
 	again := dial(t, addr)
 	again.ask("select")

@@ -2,12 +2,15 @@ package wire
 
 import (
 	"bytes"
+	"io"
 	"net"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/Shopify/toxiproxy/v2/stream"
 
 	"github.com/outboxtest/outboxtest/faults"
 )
@@ -90,6 +93,70 @@ func TestCloseWhileHeld(t *testing.T) {
 	}
 }
 
+// TestClientDiesJammed: a client that reads nothing any more, while the server
+// has filled every buffer, takes its connection with it.
+func TestClientDiesJammed(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	tr := newTrial(t)
+	addr, err := tr.Link(relay0, l.Addr().String(), newSimple)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := dial(t, addr)
+	server, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	var writes sync.WaitGroup
+	writes.Go(func() { jam(server, ">push") })
+	tr.jammed(func(c *conn) bool { return c.down.full() })
+	c.c.Close()
+	writes.Wait()
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		tr.Board.mu.Lock()
+		n := len(tr.links[relay0].conns)
+		tr.Board.mu.Unlock()
+		if n == 0 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the connection is still there")
+		}
+	}
+}
+
+// jam writes frames until the connection breaks.
+func jam(conn net.Conn, text string) {
+	p := bytes.Repeat(pack(text+strings.Repeat("x", 100_000)), 10)
+	for {
+		if _, err := conn.Write(p); err != nil {
+			return
+		}
+	}
+}
+
+// jammed waits until the one connection has its buffers full.
+func (tr *trial) jammed(full func(*conn) bool) {
+	tr.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		yes := false
+		tr.Board.mu.Lock()
+		for c := range tr.links[relay0].conns {
+			yes = full(c)
+		}
+		tr.Board.mu.Unlock()
+		if yes {
+			return
+		}
+	}
+	tr.t.Fatal("the buffers do not fill")
+}
+
 // TestCloseWhileJammed: neither peer reads, and every buffer is full.
 func TestCloseWhileJammed(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -109,29 +176,9 @@ func TestCloseWhileJammed(t *testing.T) {
 	}
 	defer server.Close()
 	var writes sync.WaitGroup
-	jam := func(conn net.Conn, text string) {
-		p := bytes.Repeat(pack(text+strings.Repeat("x", 100_000)), 10)
-		for {
-			if _, err := conn.Write(p); err != nil {
-				return
-			}
-		}
-	}
 	writes.Go(func() { jam(c.c, "!message") })
 	writes.Go(func() { jam(server, ">push") })
-	full := func() bool {
-		tr.Board.mu.Lock()
-		defer tr.Board.mu.Unlock()
-		for c := range tr.links[relay0].conns {
-			return c.up.full() && c.down.full()
-		}
-		return false
-	}
-	for end := time.Now().Add(patience); !full(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the buffers do not fill")
-		}
-	}
+	tr.jammed(func(c *conn) bool { return c.up.full() && c.down.full() })
 	tr.Close()
 	writes.Wait()
 }
@@ -168,3 +215,32 @@ func TestLinkRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestDeliveryIsFlushed: behind bytes with a fault after them comes an empty
+// chunk, and when toxiproxy's writer takes it the bytes have been written.
+func TestDeliveryIsFlushed(t *testing.T) {
+	sent := make(chan *stream.StreamChunk)
+	var written bytes.Buffer
+	var wg sync.WaitGroup
+	wg.Go(func() { io.Copy(&onlyWriter{&written}, stream.NewChanReader(sent)) })
+	want := bytes.Repeat([]byte("x"), 3*chunkSize+1)
+	d := delivery{bytes: want, fires: []*armed{new(armed)}}
+	var last *stream.StreamChunk
+	for last = d.next(); ; last = d.next() {
+		sent <- last
+		if d.chunk = nil; len(last.Data) == 0 {
+			break
+		}
+	}
+	// The writer has taken the empty chunk, so it is behind its last Write.
+	if !bytes.Equal(written.Bytes(), want) {
+		t.Errorf("%d of %d bytes were written", written.Len(), len(want))
+	}
+	if d.next() != nil {
+		t.Error("something comes behind the empty chunk")
+	}
+	close(sent)
+	wg.Wait()
+}
+
+type onlyWriter struct{ io.Writer }

@@ -290,3 +290,26 @@ func TestWithheldAnswer(t *testing.T) {
 	tr.Sever(relay0.Instance, false)
 	c.ended()
 }
+
+// TestAfterElsewhere: a fault after one of many replies that came at once, on
+// another instance: it fires all the same, and its own instance goes on.
+func TestAfterElsewhere(t *testing.T) {
+	s := serve(t)
+	tr := newTrial(t, faults.Fault{
+		Do: faults.Kill, At: point(t, `relay.0/postgres "insert" #1 after`), On: faults.Link{Instance: relay1.Instance},
+	}, faults.Fault{Do: faults.Hang, At: point(t, `relay.0/postgres "select" #1 unanswered`)})
+	c := dial(t, tr.link(relay0, s))
+	c.send("select", "insert", "insert", "insert")
+	s.until("all of it", func() bool { return len(s.got) == 4 })
+	tr.wait()
+	tr.kept(relay0, 4*len(pack("+"))) // the replies pass in one go
+	tr.Heal(0 + 1)
+	c.want("+", "+", "+", "+")
+	if f := tr.wait(); f.Index != 0 {
+		t.Errorf("fired %+v", f)
+	}
+	got := tr.lines()
+	if n := slices.Index(got, "relay.0/postgres 1 reply insert #1"); n < 0 || got[n+1] != "fired 0" {
+		t.Errorf("the record is\n%s", strings.Join(got, "\n"))
+	}
+}

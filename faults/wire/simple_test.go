@@ -438,6 +438,25 @@ func (tr *trial) kept(l faults.Link, n int) {
 	tr.t.Fatalf("%d bytes are kept on %s, want %d", got, l, n)
 }
 
+// left waits until the board knows that every client of a link has gone.
+func (tr *trial) left(l faults.Link) {
+	tr.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		there := 0
+		tr.Board.mu.Lock()
+		for c := range tr.links[l].conns {
+			if !c.up.eof {
+				there++
+			}
+		}
+		tr.Board.mu.Unlock()
+		if there == 0 {
+			return
+		}
+	}
+	tr.t.Fatal("the end of the clients was not seen")
+}
+
 func (tr *trial) wantRecord(want ...string) {
 	tr.t.Helper()
 	got := tr.lines()

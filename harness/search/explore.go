@@ -81,7 +81,7 @@ func (s Space) scenarios() *rapid.Generator[scenario.Scenario] {
 			out.Workload = append(out.Workload, s.step(t, &next))
 		}
 		for range rapid.IntRange(1, 3).Draw(t, "faults") {
-			out.Faults = append(out.Faults, s.fault(t, out.Replicas))
+			out.Faults = append(out.Faults, s.fault(t, out))
 		}
 		return out
 	})
@@ -106,7 +106,11 @@ func (s Space) step(t *rapid.T, next *int) scenario.Step {
 	return scenario.Step{Place: &o}
 }
 
-func (s Space) fault(t *rapid.T, replicas int) faults.Fault {
+// fault draws a fault that the scenario is likely to reach: an occurrence in
+// proportion to its orders.
+func (s Space) fault(t *rapid.T, of scenario.Scenario) faults.Fault {
+	replicas := of.Replicas
+	placed, _ := of.Orders()
 	f := faults.Fault{Do: rapid.SampledFrom(s.kinds).Draw(t, "do")}
 	at := rapid.SampledFrom(s.points).Draw(t, "exchange")
 	if at.link.Role == "relay" && replicas > 1 {
@@ -124,7 +128,7 @@ func (s Space) fault(t *rapid.T, replicas int) faults.Fault {
 		return f
 	}
 	f.At = &faults.Point{
-		Link: at.link, Label: at.label, N: rapid.IntRange(1, at.most).Draw(t, "occurrence"),
+		Link: at.link, Label: at.label, N: rapid.IntRange(1, max(1, at.most*len(placed)/s.shape.Orders)).Draw(t, "occurrence"),
 		Moment: rapid.SampledFrom(at.moments).Draw(t, "moment"),
 	}
 	if f.Do == faults.Kill {
