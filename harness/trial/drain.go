@@ -33,9 +33,11 @@ type drain struct {
 	t       *trial
 	ledgers *ledgers
 	// zeroSince is the time of the first of an unbroken row of readings that
-	// all said: pending is 0, the log is unchanged, nothing is in flight.
+	// all said: pending is 0, the log is unchanged, nothing is on its way to the
+	// broker, and the relays have done nothing but idle polls.
 	zeroSince time.Time
 	zeroIdle  int
+	lastWork  time.Time
 	// heldSince is the same for the consumers: the broker holds nothing.
 	heldSince time.Time
 	logLength int
@@ -205,8 +207,9 @@ func (d *drain) redelivery() time.Duration {
 func (d *drain) lossProven(out properties.Drain, healthy bool) properties.Basis {
 	promise := d.t.promise()
 	tally := d.t.rec.tally()
-	quiet := d.ledgers.pending != nil && *d.ledgers.pending == 0 && d.t.relaysInFlight() == 0 && len(d.ledgers.log) == d.logLength
-	d.logLength = len(d.ledgers.log)
+	quiet := d.ledgers.pending != nil && *d.ledgers.pending == 0 && d.t.publishesInFlight() == 0 &&
+		len(d.ledgers.log) == d.logLength && tally.lastWork.Equal(d.lastWork)
+	d.logLength, d.lastWork = len(d.ledgers.log), tally.lastWork
 	if !quiet || !healthy || !out.Healthy {
 		d.zeroSince = time.Time{}
 	} else if d.zeroSince.IsZero() {

@@ -182,6 +182,17 @@ func (t *trial) relaysInFlight() int {
 	return t.board.InFlight(t.relayRole())
 }
 
+// publishesInFlight counts the exchanges between the relays and the broker that
+// have no reply yet.
+func (t *trial) publishesInFlight() (n int) {
+	for _, in := range t.order {
+		if in.id.Role == t.relayRole() {
+			n += t.board.State(faults.Link{Instance: in.id, Server: faults.Broker}).InFlight
+		}
+	}
+	return n
+}
+
 // lookForBypasses records the server-side connections that no proxy carries.
 func (t *trial) lookForBypasses(ctx context.Context) error {
 	ledger := &properties.Ledger{Name: properties.LedgerBackends}
