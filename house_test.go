@@ -37,6 +37,7 @@ var arrows = []struct {
 	{"harness/search", []string{"faults", "properties", "harness/scenario"}, "which trials are worth executing follows from histories alone"},
 	{"harness/report", []string{"properties", "harness/scenario"}, "a report shows results, whoever made them"},
 	{"harness", []string{"faults/...", "properties", "targets", "harness/..."}, "the two doors"},
+	{"docs/examples/...", []string{"harness", "targets/..."}, "an example is a user: it sees the doors and what a target is"},
 	{"cmd/outboxtest", []string{"harness/...", "properties", "targets/...", "faults"}, "the command line parses, calls the harness, and prints"},
 }
 

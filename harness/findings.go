@@ -36,6 +36,7 @@ type findings struct {
 
 type finding struct {
 	property  string
+	kind      string // of the point, without its occurrence
 	violation *report.Violation
 }
 
@@ -58,6 +59,21 @@ func (f *findings) confirmed() bool {
 	defer f.mu.Unlock()
 	for _, x := range f.list {
 		if f.claimed[x.property] && x.violation.Reproduced.Failed > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// convicted reports whether a replay has reproduced a violation of a claimed
+// property at the same kind of point: a loss takes its time to be proven, and
+// proving it once more shows nothing new.
+func (f *findings) convicted(s scenario.Scenario) bool {
+	kind := kindOfPoint(s)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, x := range f.list {
+		if f.claimed[x.property] && x.kind == kind && x.violation.Reproduced.Failed > 0 {
 			return true
 		}
 	}
@@ -185,7 +201,7 @@ func (r *run) writeDown(ctx context.Context, worker int, v visit, property strin
 			into.Reproduced.Failed++
 		}
 	}
-	r.findings.lock(func() { r.findings.list = append(r.findings.list, finding{property, into}) })
+	r.findings.lock(func() { r.findings.list = append(r.findings.list, finding{property, kindOfPoint(v.scenario), into}) })
 	return nil
 }
 

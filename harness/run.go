@@ -158,7 +158,7 @@ func (r *run) sweep(ctx context.Context) error {
 		}
 	}
 	err := r.visitAll(ctx, "sweep", cells, func(c search.Cell, v visit) {
-		if breaks[c.String()] && v.fired() {
+		if breaks[c.String()] && v.fired() && v.judgement.Verdict == properties.Pass {
 			second = append(second, search.Recovery(search.Recording{Run: search.Run{Name: c.Run, Scenario: c.Scenario}, History: v.history}, recoveryBound)...)
 		}
 	})
@@ -173,6 +173,14 @@ func (r *run) sweep(ctx context.Context) error {
 func (r *run) visitAll(ctx context.Context, phase string, cells []search.Cell, after func(search.Cell, visit)) error {
 	done := 0
 	return search.Each(ctx, len(r.jobs), slices.Values(cells), func(ctx context.Context, worker int, c search.Cell) error {
+		if r.findings.convicted(c.Scenario) {
+			r.findings.lock(func() {
+				r.points.Total--
+				r.leftOut[search.ReasonConvicted]++
+				done++
+			})
+			return nil
+		}
 		v, err := r.tryUntilFired(ctx, worker, c)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c, err)

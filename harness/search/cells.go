@@ -33,12 +33,13 @@ const (
 	ReasonSetup      = "asking for deliveries or setting the session up, after the first: changes nothing on a server"
 	ReasonNext       = "a connection broken after a reply, inside a transaction: the client learns of it at its next request, which is visited"
 	ReasonBeside     = "lost on a second connection to the same server: which comes first is the schedule's choice"
+	ReasonConvicted  = "the same point and fault, with another order, is convicted already"
 	ReasonEquivalent = "equivalent for a kill: the servers have seen the same messages as at a cell that is visited"
 )
 
 // Reasons lists the reasons, in the order of the docs.
 func Reasons() []string {
-	return []string{ReasonIdle, ReasonSetup, ReasonEquivalent, ReasonNext, ReasonBeside}
+	return []string{ReasonIdle, ReasonSetup, ReasonEquivalent, ReasonNext, ReasonBeside, ReasonConvicted}
 }
 
 // Options say which cells are wanted.
