@@ -33,7 +33,7 @@ func play(role string, list []targets.Target) error {
 	switch role {
 	case roles.Guard:
 		return proc.GuardMain(os.Stdin, os.Stdout, stack.Undo())
-	case roles.NATS:
+	case stack.NATSRole:
 		return stack.NATSMain(ctx)
 	case roles.SQLApp:
 		return roles.RunSQLApp(ctx)

@@ -53,12 +53,12 @@ func (f *findings) lock(do func()) {
 func (f *findings) count() int { return len(f.list) }
 
 // confirmed reports whether a violation of a claimed property failed again in
-// a replay.
+// every replay.
 func (f *findings) confirmed() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, x := range f.list {
-		if f.claimed[x.property] && x.violation.Reproduced.Failed > 0 {
+		if f.claimed[x.property] && x.violation.Reproduced.Failed > 0 && x.violation.Reproduced.Failed == x.violation.Reproduced.Runs {
 			return true
 		}
 	}

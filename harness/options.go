@@ -32,7 +32,8 @@ type Options struct {
 	Seed uint64
 	// SkipSweep leaves the cells out: only the fault-free runs, and Explore.
 	SkipSweep bool
-	// StopAtFirst ends the run at the first violation that a replay reproduces.
+	// StopAtFirst ends the run at the first violation that every replay
+	// reproduces.
 	StopAtFirst bool
 	// Replays is how often a violation's scenario is replayed before it is
 	// reported; 0 means 1.

@@ -36,7 +36,8 @@
 // (one token a run) and OUTBOXTEST_PROCESS (one token a process), which are
 // inherited by descendants and read from /proc; it misses who wiped its own
 // environment, as Postgres backends do. Parentage, for the guard and for
-// processes with [Spec.Tree]: it misses who lost its parent before. What
+// processes with [Spec.Tree]: it misses who lost its parent before, or, for the
+// guard, was made in the moment between the look and the kill. What
 // does all three at once (a daemon that forks twice, changes its session and
 // clears its environment) escapes.
 //

@@ -47,6 +47,11 @@ func TestNothingOutlivesTheHarness(t *testing.T) {
 					t.Errorf("process number %d of the run is alive", i)
 				}
 			}
+			// In whatever state of its start the family was met.
+			for _, pid := range livingIn(dir) {
+				t.Errorf("process %d is alive", pid)
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
 			text, err := os.ReadFile(filepath.Join(dir, "undone"))
 			if err != nil || string(text) != "second\nfirst\n" {
 				t.Errorf("undone %q, %v; want the second and then the first", text, err)

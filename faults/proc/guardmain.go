@@ -100,6 +100,8 @@ func (w *watch) kill() {
 			delete(w.groups, group)
 		}
 	}
+	// Not stopped first, as Kill does: the kernel hangs up on stopped groups
+	// whose parent is just dying, and they would be gone before the look.
 	family := descendants(slices.Collect(maps.Keys(w.groups))...)
 	for group := range w.groups {
 		_ = syscall.Kill(-group, syscall.SIGKILL) // no such group is as good

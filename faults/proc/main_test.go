@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -79,14 +80,22 @@ func standIn() {
 	release, err := g.Undo("note", filepath.Join(dir, "undone")+"|released")
 	check(err)
 	release()
-	p, err := Start(ctx, Spec{Name: "family", Argv: []string{"sh", "-c", family(dir)}, Guard: g})
+	end, script := os.Getenv("PROC_TEST_END"), family(dir)
+	if end == "exit" {
+		// Whoever wipes its environment is found by its parent, and not in the
+		// moment between a look and the parent's death.
+		script = strings.ReplaceAll(script, "env -i ", "")
+	}
+	p, err := Start(ctx, Spec{Name: "family", Argv: []string{"sh", "-c", script}, Guard: g})
 	check(err)
 	// Nobody knows the group of this one, as if we had died right after its fork.
 	q, err := Start(ctx, Spec{Name: "unregistered", Argv: []string{"sleep", "1000"}, Guard: g})
 	check(err)
 	g.forget(q.Pid())
 	check(json.NewEncoder(os.Stdout).Encode([]int{g.cmd.Process.Pid, p.Pid(), q.Pid()}))
-	if os.Getenv("PROC_TEST_END") == "exit" {
+	if end == "exit" {
+		// At any moment of the family's start.
+		time.Sleep(rand.N(10 * time.Millisecond))
 		os.Exit(0)
 	}
 	<-p.Done()
@@ -135,6 +144,18 @@ func alive(pid int) bool {
 	var r reader
 	s, ok := r.status(pid)
 	return ok && !s.dead
+}
+
+// livingIn lists the processes that work in a folder.
+func livingIn(dir string) []int {
+	var r reader
+	var pids []int
+	for _, s := range r.living() {
+		if cwd, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(s.pid), "cwd")); err == nil && cwd == dir {
+			pids = append(pids, s.pid)
+		}
+	}
+	return pids
 }
 
 func eventually(t *testing.T, what string, is func() bool) {

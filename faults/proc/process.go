@@ -211,6 +211,8 @@ func (p *Process) Kill() error {
 	var refused error
 	if !p.ended {
 		if p.tree && p.family == nil {
+			// Stopped, it makes no children while these are looked for.
+			_ = syscall.Kill(-p.pid, syscall.SIGSTOP)
 			p.family = descendants(p.pid)
 		}
 		// The leader is ours and not reaped, so the group is its group. Only its

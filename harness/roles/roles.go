@@ -20,7 +20,6 @@ const SettingsVariable = "OUTBOXTEST_SETTINGS"
 // The names of the harness's own roles.
 const (
 	Guard    = "harness/guard"
-	NATS     = "harness/nats"
 	SQLApp   = "harness/sql-app"
 	Consumer = "harness/consumer"
 )

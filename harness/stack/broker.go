@@ -19,7 +19,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/outboxtest/outboxtest/faults/proc"
-	"github.com/outboxtest/outboxtest/harness/roles"
 )
 
 // NATS is the job's broker, a NATS server with JetStream.
@@ -109,7 +108,7 @@ func (c *natsChild) start(ctx context.Context) (natsReady, error) {
 	defer c.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
-	argv, env := c.role(roles.NATS)
+	argv, env := c.role(NATSRole)
 	p, err := proc.Start(ctx, proc.Spec{
 		Name: "nats", Argv: argv, Env: append(os.Environ(), env...), Log: c.log, MaxLog: c.maxLog, Guard: c.guard,
 		Secrets: []string{c.config.Password, c.config.SystemPassword}, Stdin: true, Stdout: true,

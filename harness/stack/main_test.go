@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 		goleak.VerifyTestMain(m)
 	case roles.Guard:
 		exitWith(proc.GuardMain(os.Stdin, os.Stdout, Undo()))
-	case roles.NATS:
+	case NATSRole:
 		exitWith(NATSMain(context.Background()))
 	case "harness":
 		exitWith(standIn(context.Background()))

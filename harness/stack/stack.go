@@ -22,6 +22,9 @@ const (
 	Embedded = "embedded"
 )
 
+// NATSRole is the name under which our own binary runs the broker.
+const NATSRole = "harness/nats"
+
 // applicationName is how the harness's own connections call themselves.
 const applicationName = "outboxtest"
 
@@ -46,7 +49,7 @@ type Options struct {
 	// Guard cleans up when we are killed; nil leaves everything where it is.
 	Guard *proc.Guard
 	// Role is how to start our own binary again so that it calls [NATSMain]:
-	// its command and what to add to our environment. The name is roles.NATS.
+	// its command and what to add to our environment. The name is NATSRole.
 	Role func(name string) (argv, env []string)
 	// Log takes what the stack does; nil discards.
 	Log *slog.Logger

@@ -42,6 +42,7 @@ type drain struct {
 	heldSince time.Time
 	logLength int
 	applied   string
+	told      time.Time // when the state of the wait was last logged
 }
 
 // settle is one wait. A step wait ends early: when the promise has been spent
@@ -144,6 +145,12 @@ func pace(ctx context.Context, change <-chan struct{}) error {
 // decide reports whether there is evidence to end the wait, and fills it in.
 func (d *drain) decide(out *properties.Drain, healthy bool, begin time.Time) (bool, error) {
 	missing, unapplied := d.ledgers.outstanding(d.t.job.consumers())
+	if time.Since(d.told) > time.Second {
+		d.told = time.Now()
+		d.t.job.log.Debug("draining", "missing", missing, "unapplied", unapplied, "polls", out.Polls, "time", out.Time,
+			"healthy", out.Healthy, "backlog", d.ledgers.backlog, "pending", d.ledgers.pending, "relays in flight", d.t.relaysInFlight(),
+			"silence", time.Since(d.t.rec.tally().lastAny))
+	}
 	budget := max(budgetLeast, 20*d.t.promise().Time, 3*time.Duration(d.ledgers.ackWait))
 	if missing == 0 {
 		d.zeroSince = time.Time{}
@@ -177,18 +184,22 @@ func (d *drain) decide(out *properties.Drain, healthy bool, begin time.Time) (bo
 
 // complete: everything is there; the wait goes on only until the relays are
 // seen to have nothing left to do and the consumers hold nothing, because what
-// comes twice comes late.
+// comes twice comes late. A row that stays pending for ever, or a request that
+// is never answered, does not keep the wait from ending: the promise does.
 func (d *drain) complete(out *properties.Drain, healthy bool) bool {
 	out.Basis = properties.BasisComplete
-	if !healthy || d.t.relaysInFlight() > 0 {
+	if !healthy {
 		return false
 	}
 	tally := d.t.rec.tally()
-	settled := tally.idleSinceWork > 0 || time.Since(tally.lastAny) > quietTime
+	promise := d.t.promise()
+	silence := time.Since(tally.lastAny)
+	spent := out.Time > promise.Time && (out.Polls >= promise.Polls || silence > promise.Time || out.Time > 3*promise.Time)
+	settled := d.t.relaysInFlight() == 0 && (tally.idleSinceWork > 0 || silence > quietTime)
 	if d.ledgers.pending != nil {
-		settled = *d.ledgers.pending == 0
+		settled = d.t.relaysInFlight() == 0 && *d.ledgers.pending == 0
 	}
-	return settled && (d.ledgers.nothingHeld() || out.Time > d.redelivery())
+	return (settled || spent) && (d.ledgers.nothingHeld() || out.Time > d.redelivery())
 }
 
 // redelivery is how long a complete trial waits for messages that were

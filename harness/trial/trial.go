@@ -307,6 +307,10 @@ func (j *Job) logFolder() (string, error) {
 	}
 	j.trials++
 	j.lastLogs = filepath.Join(j.dir, fmt.Sprintf("trial-%d", j.trials))
+	// The job of another target may have left a folder of that name.
+	if err := os.RemoveAll(j.lastLogs); err != nil {
+		return "", fmt.Errorf("remove another target's logs: %w", err)
+	}
 	if err := os.MkdirAll(j.lastLogs, 0o755); err != nil {
 		return "", fmt.Errorf("make a folder for the trial's logs: %w", err)
 	}
