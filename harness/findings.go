@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -40,6 +41,17 @@ type finding struct {
 	violation *report.Violation
 }
 
+// always reports whether every replay failed again.
+func (x finding) always() bool {
+	r := x.violation.Reproduced
+	return r.Failed > 0 && r.Failed == r.Runs
+}
+
+// share is the part of the replays that failed again.
+func (x finding) share() float64 {
+	return float64(x.violation.Reproduced.Failed) / float64(max(1, x.violation.Reproduced.Runs))
+}
+
 func newFindings() *findings {
 	return &findings{claimed: map[string]bool{}, verdict: map[string]properties.Verdict{}, why: map[string][]string{}, found: map[string]*report.Violation{}}
 }
@@ -58,7 +70,7 @@ func (f *findings) confirmed() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, x := range f.list {
-		if f.claimed[x.property] && x.violation.Reproduced.Failed > 0 && x.violation.Reproduced.Failed == x.violation.Reproduced.Runs {
+		if f.claimed[x.property] && x.always() {
 			return true
 		}
 	}
@@ -191,7 +203,7 @@ func (r *run) writeDown(ctx context.Context, worker int, v visit, property strin
 	if err := copyLogs(v.logs, base+".logs"); err != nil {
 		return err
 	}
-	for range r.options.Replays {
+	for range r.replays(property) {
 		again, err := r.try(ctx, worker, v.scenario)
 		if err != nil {
 			return fmt.Errorf("replay %s: %w", into.Scenario, err)
@@ -203,6 +215,22 @@ func (r *run) writeDown(ctx context.Context, worker int, v visit, property strin
 	}
 	r.findings.lock(func() { r.findings.list = append(r.findings.list, finding{property, kindOfPoint(v.scenario), into}) })
 	return nil
+}
+
+// replays is how often the next violation of a property is replayed.
+func (r *run) replays(property string) int {
+	if r.options.Replays > 0 {
+		return r.options.Replays
+	}
+	replays := 3
+	r.findings.lock(func() {
+		for _, x := range r.findings.list {
+			if x.property == property && x.always() {
+				replays = 1
+			}
+		}
+	})
+	return replays
 }
 
 func violates(j properties.Judgement, property string) bool {
@@ -291,6 +319,8 @@ func (r *run) result(took time.Duration) Result {
 	if took > 0 {
 		out.TrialsPerSecond = float64(f.trials) / took.Seconds()
 	}
+	// What comes back every time is what a person wants to begin with.
+	slices.SortStableFunc(f.list, func(a, b finding) int { return cmp.Compare(b.share(), a.share()) })
 	for _, name := range f.order {
 		p := report.Property{Name: name, Claimed: f.claimed[name], Verdict: f.verdict[name], Why: f.why[name], Violations: []report.Violation{}}
 		for _, x := range f.list {

@@ -36,7 +36,8 @@ type Options struct {
 	// reproduces.
 	StopAtFirst bool
 	// Replays is how often a violation's scenario is replayed before it is
-	// reported; 0 means 1.
+	// reported; 0 means three times until one of the property has failed in all
+	// of its replays, and once from then on.
 	Replays int
 	// Postgres is auto, local, embedded, or a postgres:// URL; empty means auto.
 	Postgres string
@@ -81,9 +82,6 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Orders == 0 {
 		o.Orders = 3
-	}
-	if o.Replays == 0 {
-		o.Replays = 1
 	}
 	if o.Out == "" {
 		o.Out = DefaultOut

@@ -313,13 +313,6 @@ func cases() []judgedCase {
 			b.committed = nil
 			return ghostEnd(b)
 		}, verdict: Pass},
-		{name: "event of an order that the successor may have committed", history: func() []Event {
-			b := struck(killCommit, "o1", "o2").place("o1").publish("app.0/broker", "o1")
-			b.fault("fired", "kill", "app.0").call("o2").process("app.0", "killed").closed(app).closed("app.0/broker")
-			b.process("app.0", "started").fault("healed", "kill", "app.0")
-			b.sql(app, "begin", work).publish("app.0/broker", "o2").next(app, "commit", request)
-			return ghostEnd(b.process("app.0", "killed").answer("o2", Unknown))
-		}, verdict: u, ghost: u, why: "its end was never seen"},
 		{name: "commit whose reply came after the answer", history: func() []Event {
 			b := begin("o1", "o2").place("o1").reading(Ledger{Name: LedgerCommitted, Committed: []Row{{Order: "o1"}}})
 			b.relay("o1").call("o2").sql(app, "begin", work)

@@ -60,7 +60,11 @@ func (ix *index) emptyLedgers() []string {
 	if len(ix.final.committed.Ledger.Committed) == 0 && len(ix.committed) == 0 {
 		reasons = append(reasons, "the committed ledger is empty: the manifest's committed query finds no order")
 	}
-	if len(ix.final.log.Ledger.Log) == 0 {
+	switch {
+	case len(ix.final.log.Ledger.Log) > 0:
+	case ix.others > 0:
+		reasons = append(reasons, fmt.Sprintf("the when rule of the manifest leaves all %d messages of the log out: no event was read", ix.others))
+	default:
 		reasons = append(reasons, "the broker's log is empty: no event reached the place where the manifest looks for them")
 	}
 	if len(ix.unread) > 0 {
@@ -131,6 +135,10 @@ func (ix *index) unproxied() []string {
 			reasons = append(reasons, fmt.Sprintf("nothing passed between the %s and the %s proxy: it did not run, or it uses another address", e[0], e[1]))
 		}
 	}
+	if commits := ix.appCommits(); commits < len(ix.committed) {
+		reasons = append(reasons, fmt.Sprintf("%d orders are committed and only %d commits were seen on the app's links: the others were written past the proxies",
+			len(ix.committed), commits))
+	}
 	published := map[string]bool{}
 	for _, x := range ix.exchanges {
 		if x.publishes() {
@@ -143,4 +151,15 @@ func (ix *index) unproxied() []string {
 		}
 	}
 	return reasons
+}
+
+// appCommits counts what committed, or may have, on the app's links.
+func (ix *index) appCommits() int {
+	n := 0
+	for _, x := range ix.exchanges {
+		if roleOf(x.conn.link) == "app" && serverOf(x.conn.link) == "postgres" && (x.committed() || x.done() == nil) {
+			n++
+		}
+	}
+	return n
 }

@@ -183,6 +183,9 @@ type Ledger struct {
 	Bypassed []string `json:"bypassed,omitempty"`
 	// Missing are positions that the log once had and no longer holds.
 	Missing int `json:"missing,omitempty"`
+	// Other counts the messages of the log that the manifest's when rule says
+	// are no events.
+	Other int `json:"other,omitempty"`
 }
 
 // Row is a committed order: the harness's token and the row's own id.

@@ -27,6 +27,7 @@ type index struct {
 	log     []logged
 	byOrder map[string][]logged
 	unread  []Message // messages without an order
+	others  int       // messages that are no events
 	// strangers are orders with an event that the trial never asked for.
 	strangers []string
 	final     struct{ committed, log, applied, pending *Event }
@@ -139,6 +140,7 @@ func (ix *index) addLedger(e *Event) {
 // reading held at a position and this one does not was lost by the log.
 func (ix *index) addLog(e *Event) {
 	ix.logLost = ix.logLost || e.Ledger.Missing > 0
+	ix.others = max(ix.others, e.Ledger.Other)
 	now := make(map[uint64]Message, len(e.Ledger.Log))
 	for _, m := range e.Ledger.Log {
 		now[m.Position] = m

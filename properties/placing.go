@@ -39,7 +39,8 @@ func (w window) holds(x *exchange) bool {
 
 // window returns the order's window: from its call to its answer, or, when the
 // answer is unknown, to the death of the instance that was asked, or else to
-// the end of the history.
+// the end of the history. A call is on record before the death of the process
+// that it was made to.
 func (ix *index) window(order string) window {
 	call := ix.calls[order]
 	if call == nil {
@@ -55,11 +56,6 @@ func (ix *index) window(order string) window {
 		return w
 	}
 	w.died = ix.deathAfter(w.instance, w.from)
-	if answer != nil && ix.startedBetween(w.instance, w.died, answer.Seq) {
-		// The death may have been on record too late, and the successor the one
-		// that served the call.
-		w.died = ix.deathAfter(w.instance, w.died+1)
-	}
 	if w.died > len(ix.h) {
 		w.died = 0
 		return w
@@ -77,15 +73,6 @@ func (ix *index) deathAfter(instance string, seq int) int {
 		}
 	}
 	return len(ix.h) + 1
-}
-
-func (ix *index) startedBetween(instance string, from, to int) bool {
-	for _, e := range ix.processes {
-		if e.Seq > from && e.Seq < to && e.Process.Instance == instance && started(e) {
-			return true
-		}
-	}
-	return false
 }
 
 // placing collects the commits that may be the order's. What counts is when

@@ -17,7 +17,9 @@ func TestMain(m *testing.M) {
 	// The scripts' command is this test binary under another name, and the
 	// harness starts it again for the roles.
 	harness.Child(builtinTargets()...)
-	testscript.Main(m, map[string]func(){"outboxtest": main})
+	commands := played()
+	commands["outboxtest"] = main
+	testscript.Main(m, commands)
 }
 
 // TestScripts runs testdata/*.txtar. In them `exits N outboxtest ...` runs the
@@ -28,6 +30,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	schema := pollingSchema(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -35,6 +38,7 @@ func TestScripts(t *testing.T) {
 		},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HISTORIES", histories)
+			e.Setenv("SCHEMA", schema)
 			// The folder of a script is closed to other users, and the servers'
 			// data belongs to one.
 			e.Setenv("TMPDIR", "")

@@ -52,7 +52,7 @@ target (outboxtest list).`,
 	set.DurationVar(&f.explore, "explore", 0, "then try random scenarios for this long (`DURATION`, such as 5m)")
 	set.IntVar(&f.exploreTrials, "explore-trials", 0, "try `N` random scenarios at most; alone, exactly so many")
 	set.Uint64Var(&f.seed, "seed", 0, "draw the random scenarios from seed `N` (default: a new one, which the report tells)")
-	set.IntVar(&f.replays, "replays", 1, "replay a violation `N` times before it is reported")
+	set.IntVar(&f.replays, "replays", 0, "replay a violation `N` times before it is reported; 0: three times, and once when one of its property came back every time")
 	set.BoolVar(&f.sweep, "sweep", true, "sweep the points; --sweep=false leaves the fault-free runs, and what explores")
 	cmd.RunE = a.does(func(cmd *cobra.Command, args []string) (properties.Verdict, error) { return a.runOne(cmd, args[0], f) })
 	return cmd
@@ -95,7 +95,7 @@ func (f *runFlags) runOptions(a *app, cmd *cobra.Command) (harness.Options, erro
 	for _, n := range []struct {
 		flag        string
 		value, from int
-	}{{"--orders", f.orders, 1}, {"--replays", f.replays, 1}, {"--explore-trials", f.exploreTrials, 0}} {
+	}{{"--orders", f.orders, 1}, {"--replays", f.replays, 0}, {"--explore-trials", f.exploreTrials, 0}} {
 		if n.value < n.from {
 			return o, badInput("%s %d: give a number from %d", n.flag, n.value, n.from)
 		}

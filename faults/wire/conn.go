@@ -58,6 +58,7 @@ func (c *conn) live() bool { return !c.dead && !c.ended && !c.cancel }
 func (c *conn) end() {
 	if !c.ended {
 		c.ended = true
+		c.abandon()
 		c.observe(Close, nil)
 	}
 }
@@ -80,6 +81,7 @@ func (c *conn) die() {
 		return
 	}
 	c.dead = true
+	c.abandon()
 	c.up.discard()
 	c.down.discard()
 	c.board.changed()

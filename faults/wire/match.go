@@ -112,26 +112,27 @@ type numbering struct {
 // request numbers a request that is at the proxy. The number is kept for ever
 // unless the reply turns out idle.
 //
-// A begin is known to be idle only at its transaction's end, so it takes its
-// number when the transaction does something, and until then the next begin
-// has the same number: however often an idle relay polls, begin #2 is the
-// first begin after the first transaction that worked.
+// A begin is known to be idle only at its transaction's end, and gives its
+// number back then: however often an idle relay polls, begin #2 is the first
+// begin after the first transaction that worked. Transactions that are open at
+// the same time have numbers of their own.
 func (c *numbering) request(e frame.Event) *exchange {
 	x := &exchange{id: e.Exchange, label: e.Label}
 	switch {
 	case e.Begin:
+		c.abandon()
 		x.fixed = true
-		x.n = c.peek(x.label)
+		x.n = c.take(x.label)
 		c.begun = x
 		return x
 	case e.End:
 		x.fixed = true
 		if e.Idle {
 			x.label += idleSuffix
+			c.abandon()
 		} else {
 			c.worked()
 		}
-		c.begun = nil
 	case e.Idle:
 		x.fixed = true
 		x.label += idleSuffix
@@ -155,9 +156,12 @@ func (c *numbering) reply(x *exchange, e frame.Event) {
 }
 
 // worked makes the number of the open transaction's begin count.
-func (c *numbering) worked() {
+func (c *numbering) worked() { c.begun = nil }
+
+// abandon gives back the number of a begin whose transaction did nothing.
+func (c *numbering) abandon() {
 	if c.begun != nil {
-		c.take(c.begun.label)
+		c.giveBack(c.begun.label, c.begun.n)
 		c.begun = nil
 	}
 }

@@ -53,12 +53,12 @@ func TestNumbers(t *testing.T) {
 		{
 			"open transactions on two connections",
 			"a>begin a<ok b>begin b<ok a>insert a<ok b>insert b<ok a>begin",
-			"begin#1 begin#1 begin#1 begin#1 insert#1 insert#1 insert#2 insert#2 begin#3",
+			"begin#1 begin#1 begin#2 begin#2 insert#1 insert#1 insert#2 insert#2 begin#3",
 		},
 		{
 			"a begin whose connection dies idle counts for nothing",
-			"a>begin a<ok b>begin b<ok b>insert b<ok c>begin",
-			"begin#1 begin#1 begin#1 begin#1 insert#1 insert#1 begin#2",
+			"a>begin a<ok b>begin b<ok b>insert b<ok a!dies c>begin",
+			"begin#1 begin#1 begin#2 begin#2 insert#1 insert#1 begin#1",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -72,6 +72,10 @@ func TestNumbers(t *testing.T) {
 				if c == nil {
 					c = &numbering{tally: shared}
 					conns[who] = c
+				}
+				if text == "dies" {
+					c.abandon()
+					continue
 				}
 				if step[1] == '>' {
 					e := frame.Event{Kind: frame.Request, Label: strings.TrimPrefix(text, "idle")}

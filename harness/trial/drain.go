@@ -199,6 +199,9 @@ func (d *drain) complete(out *properties.Drain, healthy bool) bool {
 	if d.ledgers.pending != nil {
 		settled = d.t.relaysInFlight() == 0 && *d.ledgers.pending == 0
 	}
+	if !d.t.relaysSeen() && out.Time < max(silentLeast, promise.Time) {
+		return false
+	}
 	return (settled || spent) && (d.ledgers.nothingHeld() || out.Time > d.redelivery())
 }
 

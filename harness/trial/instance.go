@@ -109,11 +109,16 @@ func (in *instance) running() bool {
 	return in.process != nil
 }
 
-// conversation returns the stdio conversation with the running process, or a
-// channel that is closed when there is one to ask for again.
-func (in *instance) conversation() (*calls, <-chan struct{}) {
+// conversation returns the stdio conversation with the running process, after
+// recording the call that is about to be made, so that the process's death
+// follows the call in the history; or a channel that is closed when there is a
+// process to ask again for.
+func (in *instance) conversation(called properties.Event) (*calls, <-chan struct{}) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	if in.calls != nil {
+		in.t.rec.add(called)
+	}
 	return in.calls, in.up
 }
 

@@ -23,6 +23,7 @@ type ledgers struct {
 	log       []properties.Message
 	lastSeq   uint64
 	missing   int
+	other     int // messages that are no events
 	applied   []properties.Effect
 	pending   *int64
 	backlog   []properties.Backlog
@@ -128,7 +129,9 @@ func (l *ledgers) readLog(ctx context.Context) error {
 		case err != nil:
 			out.Unread = err.Error()
 		case !fields.Event:
+			l.missing += int(m.Sequence - l.lastSeq - 1)
 			l.lastSeq = m.Sequence
+			l.other++
 			continue
 		default:
 			out.Order, out.EventID, out.Key = fields.Order, fields.ID, fields.Key
@@ -206,7 +209,7 @@ func (l *ledgers) readBacklog(ctx context.Context) error {
 // those whose content has not been recorded before.
 func (l *ledgers) record(final bool) {
 	l.put(properties.Ledger{Name: properties.LedgerCommitted, Final: final, Committed: slices.Clone(l.committed)})
-	l.put(properties.Ledger{Name: properties.LedgerLog, Final: final, Log: slices.Clone(l.log), Missing: l.missing})
+	l.put(properties.Ledger{Name: properties.LedgerLog, Final: final, Log: slices.Clone(l.log), Missing: l.missing, Other: l.other})
 	l.put(properties.Ledger{Name: properties.LedgerApplied, Final: final, Applied: slices.Clone(l.applied)})
 	l.put(properties.Ledger{Name: properties.LedgerBroker, Final: final, Broker: slices.Clone(l.backlog)})
 	if l.pending != nil {

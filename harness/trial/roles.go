@@ -169,6 +169,22 @@ func (t *trial) relaysUp() bool {
 	return true
 }
 
+// relaysSeen reports whether every relay has carried something on both of its
+// links: what comes twice comes from a relay that has begun.
+func (t *trial) relaysSeen() bool {
+	for _, in := range t.order {
+		if in.id.Role != t.relayRole() {
+			continue
+		}
+		for _, server := range []faults.Server{faults.Postgres, faults.Broker} {
+			if len(t.board.State(faults.Link{Instance: in.id, Server: server}).Completed) == 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // relayRole is the role whose processes publish.
 func (t *trial) relayRole() string {
 	if t.job.target.Relay.InApp {

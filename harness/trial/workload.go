@@ -50,17 +50,17 @@ func (t *trial) work(ctx context.Context) error {
 
 // call asks one instance of the app for an order and records how it ended.
 func (t *trial) call(ctx context.Context, id faults.Instance, op string, o scenario.Order) {
-	in := t.instances[id]
-	t.rec.add(properties.Event{Kind: properties.KindCall, Call: &properties.Call{Op: op, Order: o.Order, Customer: o.Customer, Instance: id.String()}})
-	outcome, why := t.ask(ctx, in, op, o)
+	outcome, why := t.ask(ctx, t.instances[id], op, o)
 	t.rec.add(properties.Event{Kind: properties.KindAnswer, Answer: &properties.Answer{Op: op, Order: o.Order, Outcome: outcome, Error: why}})
 }
 
 func (t *trial) ask(ctx context.Context, in *instance, op string, o scenario.Order) (properties.Outcome, string) {
 	limit := time.NewTimer(answerLimit)
 	defer limit.Stop()
-	c, err := t.waitUp(ctx, in, limit.C)
+	called := properties.Event{Kind: properties.KindCall, Call: &properties.Call{Op: op, Order: o.Order, Customer: o.Customer, Instance: in.id.String()}}
+	c, err := t.waitUp(ctx, in, called, limit.C)
 	if err != nil {
+		t.rec.add(called)
 		return properties.Unknown, err.Error()
 	}
 	answer, err := c.ask(op, o.Order, o.Customer)
@@ -102,10 +102,11 @@ func (t *trial) ask(ctx context.Context, in *instance, op string, o scenario.Ord
 	}
 }
 
-// waitUp waits until the instance has a process to talk to.
-func (t *trial) waitUp(ctx context.Context, in *instance, limit <-chan time.Time) (*calls, error) {
+// waitUp waits until the instance has a process to talk to, and records the
+// call as made to that process.
+func (t *trial) waitUp(ctx context.Context, in *instance, called properties.Event, limit <-chan time.Time) (*calls, error) {
 	for {
-		c, up := in.conversation()
+		c, up := in.conversation(called)
 		if c != nil {
 			return c, nil
 		}
