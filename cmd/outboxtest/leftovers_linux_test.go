@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -171,9 +169,9 @@ func identityOf(pid int) string {
 		return ""
 	}
 	// Postgres changes its command line as it goes: the time is what counts.
-	name, _, _ := strings.Cut(string(command), "\x00")
-	name, _, _ = strings.Cut(name, ":")
-	return fmt.Sprintf("%d %s since %s", pid, name, fields[19])
+	words := strings.Split(string(command), "\x00")
+	name, _, _ := strings.Cut(strings.Join(words[:min(2, len(words))], " "), ":")
+	return fmt.Sprintf("%d %s, since %s", pid, name, fields[19])
 }
 
 // listeners maps what somebody listens on to the socket's number; see
@@ -226,12 +224,4 @@ func segmentsNow(t *testing.T) map[string]bool {
 		}
 	}
 	return ids
-}
-
-// kill sends a signal to a running command.
-func kill(t *testing.T, cmd *exec.Cmd, signal syscall.Signal) {
-	t.Helper()
-	if err := cmd.Process.Signal(signal); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -150,7 +150,7 @@ func alive(pid int) bool {
 func livingIn(dir string) []int {
 	var r reader
 	var pids []int
-	for _, s := range r.living() {
+	for _, s := range r.living(0) {
 		if cwd, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(s.pid), "cwd")); err == nil && cwd == dir {
 			pids = append(pids, s.pid)
 		}

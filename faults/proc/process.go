@@ -21,6 +21,10 @@ const (
 	// drainPatience is how long output is read after everything that is known to
 	// hold it is dead. It is spent only when something escaped.
 	drainPatience = 500 * time.Millisecond
+	// wrapLeast is less than it takes a machine to use up its process numbers
+	// and begin again from low ones: until then children have higher numbers
+	// than their parents, and the rest of /proc need not be read.
+	wrapLeast = 5 * time.Second
 )
 
 // State is how a process is, or how it ended.
@@ -56,13 +60,15 @@ type Process struct {
 	token string
 	pid   int
 	born  uint64 // start time in kernel ticks, zero where unknown
-	guard *Guard
-	tree  bool
-	cmd   *exec.Cmd
-	log   *boundedLog
-	stdin *os.File
-	lines *lineQueue
-	done  chan struct{}
+	// started is just before the process was.
+	started time.Time
+	guard   *Guard
+	tree    bool
+	cmd     *exec.Cmd
+	log     *boundedLog
+	stdin   *os.File
+	lines   *lineQueue
+	done    chan struct{}
 
 	mu     sync.Mutex
 	ended  bool // the leader is dead: its number is not ours to signal any more
@@ -105,6 +111,7 @@ func start(ctx context.Context, s Spec) (*Process, error) {
 	if err != nil {
 		return nil, errors.Join(err, p.log.Close())
 	}
+	p.started = time.Now()
 	if err := p.cmd.Start(); err != nil {
 		pipes.close()
 		return nil, errors.Join(err, p.log.Close())
@@ -143,7 +150,11 @@ func (p *Process) follow(pipes *pipes) {
 		_ = p.cmd.Wait()
 	}
 	_ = syscall.Kill(-p.pid, syscall.SIGKILL)
-	sweep(hunt{group: p.pid, marker: processVariable + "=" + p.token, since: p.born, family: family})
+	h := hunt{group: p.pid, marker: processVariable + "=" + p.token, since: p.born, family: family}
+	if time.Since(p.started) < wrapLeast {
+		h.least = p.pid
+	}
+	sweep(h)
 	if p.guard != nil {
 		p.guard.forget(p.pid)
 	}

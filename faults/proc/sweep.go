@@ -19,4 +19,5 @@ type hunt struct {
 	family []identity     // descendants seen while their parents lived
 	marker string         // NAME=value
 	since  uint64         // nothing we are after started earlier
+	least  int            // nothing we are after has a lower number
 }

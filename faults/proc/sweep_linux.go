@@ -150,8 +150,9 @@ func holds(env []byte, entry string) bool {
 	return false
 }
 
-// living lists the processes that are not dead, ourselves left out.
-func (r *reader) living() []status {
+// living lists the processes that are not dead and have at least the number
+// least, ourselves left out.
+func (r *reader) living(least int) []status {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -165,7 +166,7 @@ func (r *reader) living() []status {
 	var all []status
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
-		if err != nil || pid == self {
+		if err != nil || pid == self || pid < least {
 			continue
 		}
 		if s, ok := r.status(pid); ok && !s.dead {
@@ -186,7 +187,7 @@ func startTime(pid int) uint64 {
 // descendants lists the children of a process, their children, and so on.
 func descendants(of ...int) []identity {
 	var r reader
-	return familyOf(r.living(), of)
+	return familyOf(r.living(0), of)
 }
 
 func familyOf(all []status, of []int) []identity {
@@ -236,7 +237,7 @@ func sweep(h hunt) []int {
 
 // find looks once. It is unsure when a process cannot be told from prey yet.
 func (r *reader) find(h hunt) (prey []identity, unsure bool) {
-	for _, s := range r.living() {
+	for _, s := range r.living(h.least) {
 		_, grouped := h.groups[s.group]
 		switch {
 		case h.group != 0 && s.group == h.group, grouped:
