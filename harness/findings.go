@@ -32,23 +32,24 @@ type findings struct {
 	why     map[string][]string
 	other   []string // reasons for unknown that belong to no property
 	found   map[string]*report.Violation
-	list    []finding
+	list    []*finding
 }
 
 type finding struct {
 	property  string
 	kind      string // of the point, without its occurrence
 	violation *report.Violation
+	replayed  bool // all its replays are done
 }
 
 // always reports whether every replay failed again.
-func (x finding) always() bool {
+func (x *finding) always() bool {
 	r := x.violation.Reproduced
-	return r.Failed > 0 && r.Failed == r.Runs
+	return x.replayed && r.Failed > 0 && r.Failed == r.Runs
 }
 
 // share is the part of the replays that failed again.
-func (x finding) share() float64 {
+func (x *finding) share() float64 {
 	return float64(x.violation.Reproduced.Failed) / float64(max(1, x.violation.Reproduced.Runs))
 }
 
@@ -203,17 +204,22 @@ func (r *run) writeDown(ctx context.Context, worker int, v visit, property strin
 	if err := copyLogs(v.logs, base+".logs"); err != nil {
 		return err
 	}
-	for range r.replays(property) {
+	found := &finding{property: property, kind: kindOfPoint(v.scenario), violation: into}
+	replays := r.replays(property)
+	r.findings.lock(func() { r.findings.list = append(r.findings.list, found) })
+	for range replays {
 		again, err := r.try(ctx, worker, v.scenario)
 		if err != nil {
 			return fmt.Errorf("replay %s: %w", into.Scenario, err)
 		}
-		into.Reproduced.Runs++
-		if violates(again.judgement, property) {
-			into.Reproduced.Failed++
-		}
+		r.findings.lock(func() {
+			into.Reproduced.Runs++
+			if violates(again.judgement, property) {
+				into.Reproduced.Failed++
+			}
+		})
 	}
-	r.findings.lock(func() { r.findings.list = append(r.findings.list, finding{property, kindOfPoint(v.scenario), into}) })
+	r.findings.lock(func() { found.replayed = true })
 	return nil
 }
 
@@ -320,7 +326,7 @@ func (r *run) result(took time.Duration) Result {
 		out.TrialsPerSecond = float64(f.trials) / took.Seconds()
 	}
 	// What comes back every time is what a person wants to begin with.
-	slices.SortStableFunc(f.list, func(a, b finding) int { return cmp.Compare(b.share(), a.share()) })
+	slices.SortStableFunc(f.list, func(a, b *finding) int { return cmp.Compare(b.share(), a.share()) })
 	for _, name := range f.order {
 		p := report.Property{Name: name, Claimed: f.claimed[name], Verdict: f.verdict[name], Why: f.why[name], Violations: []report.Violation{}}
 		for _, x := range f.list {

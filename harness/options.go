@@ -15,8 +15,9 @@ const DefaultOut = ".outboxtest"
 
 // Options say how to run; the zero value sweeps with everything at its default.
 type Options struct {
-	// Jobs is the number of stacks that execute trials side by side; 0 means one
-	// for each processor, and 1 when Postgres or the broker is given by URL.
+	// Jobs is the number of stacks that execute trials side by side; 0 means two
+	// for each processor, because a trial waits more than it computes, and at
+	// most eight; and 1 when Postgres or the broker is given by URL.
 	Jobs int
 	// Orders is the number of orders of a recorded run; 0 means 3.
 	Orders int
@@ -41,6 +42,9 @@ type Options struct {
 	Replays int
 	// Postgres is auto, local, embedded, or a postgres:// URL; empty means auto.
 	Postgres string
+	// PostgresBin is the folder with the Postgres binaries to use; empty searches
+	// the PATH and the usual places.
+	PostgresBin string
 	// Broker is auto, local, or a nats:// URL; empty means auto.
 	Broker string
 	// Out is the folder for what the run leaves; empty means [DefaultOut].
@@ -72,7 +76,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	byURL := isURL(o.Postgres) || isURL(o.Broker)
 	if o.Jobs == 0 {
-		o.Jobs = runtime.NumCPU()
+		o.Jobs = min(2*runtime.NumCPU(), 8)
 		if byURL {
 			o.Jobs = 1
 		}

@@ -23,7 +23,7 @@ type Replayed struct {
 }
 
 // Replay executes a scenario the given number of times, on all jobs of the
-// session. Progress is reported under the phase replay.
+// session, after one execution without its faults to compare with. Progress is reported under the phase replay.
 func (s *Session) Replay(ctx context.Context, target targets.Target, sc scenario.Scenario, times int, o Options) (Replayed, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -46,7 +46,16 @@ func (s *Session) Replay(ctx context.Context, target targets.Target, sc scenario
 	if err != nil {
 		return Replayed{}, err
 	}
-	r := &run{session: s, target: target, options: o, jobs: jobs, findings: newFindings()}
+	r := &run{session: s, target: target, options: o, jobs: jobs, findings: newFindings(), baselines: map[string]*properties.Baseline{}}
+	if len(sc.Faults) > 0 {
+		calm := sc
+		calm.Faults = nil
+		v, err := r.try(ctx, 0, calm)
+		if err != nil {
+			return Replayed{}, fmt.Errorf("the scenario without its faults: %w", err)
+		}
+		r.learn(v)
+	}
 	out := Replayed{Judgement: properties.Judgement{Verdict: properties.Pass}}
 	err = search.Each(ctx, len(jobs), upTo(times), func(ctx context.Context, worker, _ int) error {
 		v, err := r.try(ctx, worker, sc)
@@ -80,7 +89,17 @@ func fits(sc scenario.Scenario, target targets.Target) error {
 	if _, aborted := sc.Orders(); len(aborted) > 0 && !aborts(target) {
 		return &InputError{fmt.Sprintf("the scenario aborts an order, but the app of %s cannot be asked to: its manifest says abort: true if it can", target.Name)}
 	}
-	replicas := max(1, target.Relay.Replicas, sc.Replicas)
+	// As many as the trial starts.
+	replicas, apps := sc.Replicas, 1
+	if replicas == 0 {
+		replicas = max(1, target.Relay.Replicas)
+	}
+	if limit := target.Limits.Replicas; limit > 0 {
+		replicas = min(replicas, limit)
+	}
+	if sc.Overlaps() {
+		apps = 2
+	}
 	for i, f := range sc.Faults {
 		in := f.Instance()
 		if !has[in.Role] {
@@ -91,7 +110,7 @@ func fits(sc scenario.Scenario, target targets.Target) error {
 		case "relay":
 			most = replicas
 		case "app":
-			most = 2
+			most = apps
 		case "consumer":
 			if target.Consumer != nil {
 				most = max(1, target.Consumer.Replicas)

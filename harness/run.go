@@ -32,8 +32,8 @@ func Run(ctx context.Context, target targets.Target, o Options) (Result, error) 
 // Run records the fault-free runs of a target, visits the cells that they show,
 // and explores if asked. The result's verdict is the run's; an error says that
 // there is none: a *[trial.TargetError] when the target cannot be tested as it
-// stands, the context's error when it was interrupted. What the run leaves is
-// under Options.Out. The options that choose servers are those of the session.
+// stands, the context's error when it was interrupted; the result then holds
+// what was found until then. What the run leaves is under Options.Out. The options that choose servers are those of the session.
 func (s *Session) Run(ctx context.Context, target targets.Target, o Options) (Result, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -51,13 +51,12 @@ func (s *Session) Run(ctx context.Context, target targets.Target, o Options) (Re
 	if err != nil {
 		return Result{}, err
 	}
-	r := &run{session: s, target: target, options: o, jobs: jobs, findings: newFindings()}
-	err = r.everything(ctx)
-	if err != nil {
-		return Result{}, err
+	r := &run{session: s, target: target, options: o, jobs: jobs, findings: newFindings(), baselines: map[string]*properties.Baseline{}}
+	if err := r.everything(ctx); err != nil {
+		r.findings.lock(func() { r.findings.other = append(r.findings.other, "the run came to no end: "+err.Error()) })
+		return r.result(time.Since(begin)), err
 	}
-	result := r.result(time.Since(begin))
-	return result, nil
+	return r.result(time.Since(begin)), nil
 }
 
 // run is one run of one target.
@@ -69,6 +68,7 @@ type run struct {
 	findings *findings
 
 	recordings []search.Recording
+	baselines  map[string]*properties.Baseline // by workload
 	earned     bool
 	points     report.Points
 	leftOut    map[string]int
@@ -109,6 +109,7 @@ func (r *run) record(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("the fault-free %s run: %w", runs[i].Name, err)
 		}
+		r.learn(v)
 		r.recordings[i] = search.Recording{Run: runs[i], History: v.history}
 		if err := r.take(ctx, worker, v, runs[i].Name); err != nil {
 			return err

@@ -68,7 +68,7 @@ func (s *Session) startStacks(ctx context.Context) error {
 	for i := range s.stacks {
 		wg.Go(func() {
 			s.stacks[i], errs[i] = stack.Start(ctx, stack.Options{
-				Postgres: s.options.Postgres, Broker: s.options.Broker,
+				Postgres: s.options.Postgres, PostgresBin: s.options.PostgresBin, Broker: s.options.Broker,
 				Dir:   fmt.Sprintf("%s/job-%d", s.dir, i),
 				Guard: s.guard, Role: s.self, Log: s.options.Log,
 				RunID: fmt.Sprintf("%s%d", runID, i),

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 
@@ -22,7 +23,7 @@ type visit struct {
 // misbehaves is no error: the history says what was seen, and the judgement is
 // unknown.
 func (r *run) try(ctx context.Context, worker int, s scenario.Scenario) (visit, error) {
-	out, err := r.jobs[worker].Run(ctx, s)
+	out, err := r.jobs[worker].Run(ctx, s, r.baseline(s))
 	r.findings.lock(func() { r.findings.trials++ })
 	if err != nil {
 		var wrong *trial.TargetError
@@ -70,4 +71,30 @@ func (v visit) reasons() []string {
 		}
 	}
 	return why
+}
+
+// baseline is what the scenario's workload showed without faults, if it was
+// run.
+func (r *run) baseline(s scenario.Scenario) (b *properties.Baseline) {
+	if len(s.Faults) == 0 {
+		return nil
+	}
+	r.findings.lock(func() { b = r.baselines[workloadOf(s)] })
+	return b
+}
+
+// learn keeps the baseline that a fault-free trial gives.
+func (r *run) learn(v visit) {
+	if b := properties.BaselineOf(v.history); b != nil {
+		r.findings.lock(func() { r.baselines[workloadOf(v.scenario)] = b })
+	}
+}
+
+// workloadOf names a workload and its pace, whatever its faults.
+func workloadOf(s scenario.Scenario) string {
+	text, err := json.Marshal(scenario.Scenario{Pace: s.Pace, Workload: s.Workload})
+	if err != nil {
+		panic(err) // plain data
+	}
+	return string(text)
 }

@@ -11,8 +11,9 @@ func appliedOnce() Rule {
 		Always: true,
 		About: "Every consumer applies every event of the log exactly once, however often the event was delivered; events are " +
 			"told apart by their ids. More than one effect is always a violation. No effect is one only when the broker " +
-			"holds nothing more for the consumer, neither waiting nor unacknowledged, and the consumer had its grace. An " +
-			"event that never reached the log belongs to no-lost-event.",
+			"holds nothing more for the consumer, neither waiting nor unacknowledged, and the consumer had its grace. An order " +
+			"that has more event ids than in a run of the same workload without faults was published again under a new id: no " +
+			"consumer can know such a repeat. An event that never reached the log belongs to no-lost-event.",
 		judge: judgeApplied,
 	}
 }
@@ -65,7 +66,7 @@ func judgeApplied(ix *index) finding {
 			default:
 				why := ix.mayStillApply(event, consumer)
 				switch {
-				case total == 0:
+				case total == 0 && ix.trial.Baseline == nil:
 					why = "no consumer applied anything: the applied query may look at the wrong place"
 				case strange:
 					why = "the applied ledger holds effects that belong to no known event and consumer"
@@ -80,7 +81,35 @@ func judgeApplied(ix *index) finding {
 			f.violations = append(f.violations, v)
 		}
 	}
+	f.violations = append(f.violations, ix.renamed()...)
 	return f
+}
+
+// renamed finds the orders whose events came again under another id.
+func (ix *index) renamed() []Violation {
+	if ix.trial.Baseline == nil {
+		return nil
+	}
+	var list []Violation
+	ids := ix.idsOfOrders()
+	for _, order := range ix.placed() {
+		usual := ix.trial.Baseline.Events[order]
+		if usual == 0 || ids[order] <= usual {
+			continue
+		}
+		facts := []string{fmt.Sprintf("the log holds %d event ids of %s; without faults it holds %d", ids[order], order, usual)}
+		for _, l := range ix.log {
+			if l.order == order {
+				facts = append(facts, fmt.Sprintf("position %d has the id %s", l.Position, l.EventID))
+			}
+		}
+		list = append(list, Violation{
+			Summary:  "the event of " + order + " was published again under another id, so that no consumer can know the repeat",
+			Order:    order,
+			Evidence: ix.evidence(order, "", facts),
+		})
+	}
+	return list
 }
 
 // identified lists the event ids of the log, in the order of their positions.

@@ -65,6 +65,9 @@ type Trial struct {
 	// Roles are the target's own roles that run as processes of their own
 	// behind proxies, and Servers the servers that each is expected to talk to.
 	Roles []string `json:"roles"`
+	// Baseline is what the same workload showed without faults; nil when it was
+	// not run, or did not earn a pass.
+	Baseline *Baseline `json:"baseline,omitempty"`
 }
 
 // Promise is a number of polls and a time.

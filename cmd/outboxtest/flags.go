@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,6 +17,7 @@ import (
 type flags struct {
 	jobs                  int
 	postgres, broker, out string
+	postgresBin           string
 	json                  string
 	verbose               bool
 }
@@ -22,8 +25,9 @@ type flags struct {
 // servers adds the flags of the commands that run trials.
 func (f *flags) servers(cmd *cobra.Command) {
 	set := cmd.Flags()
-	set.IntVar(&f.jobs, "jobs", 0, "run `N` trials side by side, each on servers of its own (default: one a processor; 1 with servers by URL)")
+	set.IntVar(&f.jobs, "jobs", 0, "run `N` trials side by side, each on servers of its own (default: two a processor, at most 8; 1 with servers by URL)")
 	set.StringVar(&f.postgres, "postgres", "auto", "`WHERE` PostgreSQL comes from: auto, local, embedded (downloaded once), or a postgres:// URL")
+	set.StringVar(&f.postgresBin, "postgres-bin", "", "use the PostgreSQL binaries in `DIR` (default: those on the PATH, then the newest in the usual places)")
 	set.StringVar(&f.broker, "broker", "auto", "`WHERE` the broker comes from: auto, local, or a nats:// URL")
 	set.StringVar(&f.out, "out", harness.DefaultOut, "put what the run leaves (scenarios, histories, logs) into `DIR`")
 	set.BoolVar(&f.verbose, "verbose", false, "log what the harness does, on standard error")
@@ -49,10 +53,20 @@ func (f *flags) options(a *app) (harness.Options, error) {
 			return harness.Options{}, badInput("--postgres: the URL cannot be read: write postgres://USER:PASSWORD@HOST:PORT/DATABASE")
 		}
 	}
+	bin := ""
+	if f.postgresBin != "" {
+		if f.postgres != "auto" && f.postgres != "local" {
+			return harness.Options{}, badInput("--postgres-bin chooses a server to start, and --postgres has one already: leave one of them out")
+		}
+		var err error
+		if bin, err = filepath.Abs(f.postgresBin); err != nil {
+			return harness.Options{}, fmt.Errorf("--postgres-bin: %w", err)
+		}
+	}
 	if f.out == "" {
 		return harness.Options{}, badInput("--out needs a folder, such as --out %s", harness.DefaultOut)
 	}
-	return harness.Options{Jobs: f.jobs, Postgres: f.postgres, Broker: f.broker, Out: f.out, Log: a.logger(f.verbose)}, nil
+	return harness.Options{Jobs: f.jobs, Postgres: f.postgres, PostgresBin: bin, Broker: f.broker, Out: f.out, Log: a.logger(f.verbose)}, nil
 }
 
 // where checks a flag that says where a server comes from. The error does not

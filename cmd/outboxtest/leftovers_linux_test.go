@@ -57,7 +57,7 @@ func lookAt(t *testing.T, root int, mark string) leftovers {
 		words := strings.Split(string(command), "\x00")
 		if i := slices.Index(words, "-D"); i > 0 && i+1 < len(words) && strings.HasSuffix(words[0], "/postgres") {
 			l.folders = append(l.folders, filepath.Dir(filepath.Dir(words[i+1])))
-			l.segments = append(l.segments, segmentOf(t, words[i+1]))
+			l.segments = append(l.segments, segmentOf(words[i+1]))
 		}
 	}
 	for address, inode := range listeners(t) {
@@ -197,16 +197,15 @@ func listeners(t *testing.T) map[string]string {
 }
 
 // segmentOf is the System V segment of a running cluster: the second number of
-// the seventh line of its postmaster.pid.
-func segmentOf(t *testing.T, data string) string {
-	t.Helper()
+// the seventh line of its postmaster.pid. It is empty while the cluster starts.
+func segmentOf(data string) string {
 	text, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
 	if err != nil {
-		t.Fatal(err)
+		return ""
 	}
 	lines := strings.Split(string(text), "\n")
 	if len(lines) < 7 || len(strings.Fields(lines[6])) != 2 {
-		t.Fatalf("no segment in %q", lines)
+		return ""
 	}
 	return strings.Fields(lines[6])[1]
 }

@@ -107,6 +107,9 @@ func lookInTrial(t *testing.T, cmd *exec.Cmd, mark string) (made leftovers) {
 	wanted := []string{"polling-app", "polling-relay", "polling-consumer", "sleep 1000,", "sleep 1001,", "sleep 1002,", "sleep 1003,"}
 	eventually(t, "a trial to be under way", func() (missing []string) {
 		made = lookAt(t, cmd.Process.Pid, mark)
+		if slices.Contains(made.segments, "") {
+			missing = append(missing, "the segment of a cluster")
+		}
 		var all strings.Builder
 		for _, identity := range made.processes {
 			all.WriteString(identity + "\n")

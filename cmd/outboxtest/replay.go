@@ -78,18 +78,14 @@ func (a *app) replayOne(cmd *cobra.Command, path string, f flags, times int, nam
 		return "", err
 	}
 	a.meter.clear()
-	kept := ""
-	if replayed.Judgement.Verdict != properties.Pass {
-		if kept, err = keep(f.out, path, replayed.History); err != nil {
-			return "", err
-		}
+	kept, err := keep(f.out, path, replayed.History)
+	if err != nil {
+		return "", err
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s on %s: %s\n", path, name, tally(replayed))
 	tellJudgement(&b, replayed.Judgement)
-	if kept != "" {
-		fmt.Fprintf(&b, "judge this history again: outboxtest check %s\n", kept)
-	}
+	fmt.Fprintf(&b, "judge this history again: outboxtest check %s\n", kept)
 	if _, err := out.text.Write(b.Bytes()); err != nil {
 		return "", err
 	}

@@ -22,6 +22,7 @@ type runFlags struct {
 	exploreTrials int
 	seed          uint64
 	replays       int
+	stop          bool
 	sweep         bool
 }
 
@@ -52,6 +53,7 @@ target (outboxtest list).`,
 	set.DurationVar(&f.explore, "explore", 0, "then try random scenarios for this long (`DURATION`, such as 5m)")
 	set.IntVar(&f.exploreTrials, "explore-trials", 0, "try `N` random scenarios at most; alone, exactly so many")
 	set.Uint64Var(&f.seed, "seed", 0, "draw the random scenarios from seed `N` (default: a new one, which the report tells)")
+	set.BoolVar(&f.stop, "stop-at-first", false, "end the run at the first violation that comes back in every replay")
 	set.IntVar(&f.replays, "replays", 0, "replay a violation `N` times before it is reported; 0: three times, and once when one of its property came back every time")
 	set.BoolVar(&f.sweep, "sweep", true, "sweep the points; --sweep=false leaves the fault-free runs, and what explores")
 	cmd.RunE = a.does(func(cmd *cobra.Command, args []string) (properties.Verdict, error) { return a.runOne(cmd, args[0], f) })
@@ -77,10 +79,14 @@ func (a *app) runOne(cmd *cobra.Command, name string, f runFlags) (properties.Ve
 		result, err = s.Run(cmd.Context(), target, o)
 		return err
 	})
+	a.meter.clear()
 	if err != nil {
+		// What was found before an interruption is not lost.
+		if cmd.Context().Err() != nil && result.Verdict == properties.Fail {
+			_ = report.Write(out.text, result, out.color)
+		}
 		return "", err
 	}
-	a.meter.clear()
 	if err := report.Write(out.text, result, out.color); err != nil {
 		return "", err
 	}
@@ -123,6 +129,6 @@ func (f *runFlags) runOptions(a *app, cmd *cobra.Command) (harness.Options, erro
 		}
 	}
 	o.Orders, o.Points, o.Explore, o.ExploreTrials = f.orders, f.points, f.explore, f.exploreTrials
-	o.Seed, o.Replays, o.SkipSweep = f.seed, f.replays, !f.sweep
+	o.Seed, o.Replays, o.SkipSweep, o.StopAtFirst = f.seed, f.replays, !f.sweep, f.stop
 	return o, nil
 }

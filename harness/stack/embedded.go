@@ -16,15 +16,16 @@ import (
 // embeddedVersion is what is downloaded where no Postgres is installed.
 const embeddedVersion = embeddedpostgres.V17
 
-// rootCache is where root keeps the binaries: its own cache folder is closed to
-// the unprivileged user that a server runs as.
+// rootCache is where root keeps the binaries unless XDG_CACHE_HOME says
+// otherwise: its own cache folder is closed to the unprivileged user that a
+// server runs as.
 const rootCache = "/var/cache"
 
 // embeddedBinaries downloads and unpacks Postgres binaries, once for all runs of
 // a user, in the user's cache folder.
 func embeddedBinaries(ctx context.Context, scratch string) (binaries, error) {
 	cache, err := rootCache, error(nil)
-	if os.Geteuid() != 0 {
+	if os.Geteuid() != 0 || os.Getenv("XDG_CACHE_HOME") != "" {
 		if cache, err = os.UserCacheDir(); err != nil {
 			return binaries{}, fmt.Errorf("find the user's cache folder: %w", err)
 		}

@@ -23,6 +23,11 @@ const (
 	// budgetLeast bounds the whole wait; past it there is no evidence, and the
 	// trial is unknown.
 	budgetLeast = 60 * time.Second
+	// hastenAfter is how long everything else has to be still before the broker
+	// is asked to deliver again what a dead consumer did not acknowledge, and
+	// hastenTo the wait that is asked for: the client's default is 30 seconds.
+	hastenAfter = 500 * time.Millisecond
+	hastenTo    = time.Second
 	// stepHurt is how long the workload waits between two steps while a fault
 	// is in force.
 	stepHurt = 100 * time.Millisecond
@@ -42,7 +47,12 @@ type drain struct {
 	heldSince time.Time
 	logLength int
 	applied   string
-	told      time.Time // when the state of the wait was last logged
+	// stillSince is since when nothing has changed at the consumers although
+	// the broker waits for them.
+	stillSince time.Time
+	still      string
+	hastened   bool
+	told       time.Time // when the state of the wait was last logged
 }
 
 // settle is one wait. A step wait ends early: when the promise has been spent
@@ -63,6 +73,9 @@ func (t *trial) settle(ctx context.Context, step bool) (properties.Drain, error)
 			since, startPolls = time.Now(), t.rec.tally().idle
 		}
 		if err := t.ledgers.refresh(ctx); err != nil {
+			return properties.Drain{}, err
+		}
+		if err := d.hasten(ctx, healthy); err != nil {
 			return properties.Drain{}, err
 		}
 		tally := t.rec.tally()
@@ -205,16 +218,34 @@ func (d *drain) complete(out *properties.Drain, healthy bool) bool {
 	return (settled || spent) && (d.ledgers.nothingHeld() || out.Time > d.redelivery())
 }
 
+// hasten asks the broker once to deliver again soon what was delivered to a
+// consumer that a fault has struck, so that the trial sees whether it is
+// applied twice, or at all, without waiting as long as production would.
+func (d *drain) hasten(ctx context.Context, healthy bool) error {
+	unacked := int64(0)
+	for _, b := range d.ledgers.backlog {
+		unacked += b.Unacked
+	}
+	if d.hastened || unacked == 0 || !healthy || len(d.t.scenario.Faults) == 0 || time.Duration(d.ledgers.ackWait) <= hastenTo {
+		d.stillSince = time.Time{}
+		return nil
+	}
+	if still := fmt.Sprint(d.ledgers.applied, d.ledgers.backlog); d.stillSince.IsZero() || still != d.still {
+		d.stillSince, d.still = time.Now(), still
+	}
+	if time.Since(d.stillSince) < hastenAfter {
+		return nil
+	}
+	d.hastened = true
+	return d.t.stream.Hasten(ctx, hastenTo)
+}
+
 // redelivery is how long a complete trial waits for messages that were
 // delivered and never acknowledged: long enough for them to come again, unless
 // the consumer asked the broker for a wait that no trial can afford.
 func (d *drain) redelivery() time.Duration {
 	const afford = 3 * time.Second
-	wait := 2 * time.Duration(d.ledgers.ackWait)
-	if wait > afford {
-		return afford
-	}
-	return max(wait, graceLeast)
+	return max(min(2*time.Duration(d.ledgers.ackWait), afford), graceLeast)
 }
 
 // lossProven returns the evidence on which a missing event is a lost one.

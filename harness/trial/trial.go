@@ -65,11 +65,12 @@ type trial struct {
 	callers   sync.WaitGroup
 }
 
-// Run executes a scenario. A history is returned whenever one was recorded; an
+// Run executes a scenario, judged beside the baseline of its workload, if there
+// is one. A history is returned whenever one was recorded; an
 // error says that the trial could not be carried out: a *[TargetError] when the
 // target is to blame. Nothing of the trial is left when Run returns, except the
 // folder with the logs.
-func (j *Job) Run(ctx context.Context, s scenario.Scenario) (out Outcome, err error) {
+func (j *Job) Run(ctx context.Context, s scenario.Scenario, baseline *properties.Baseline) (out Outcome, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t := &trial{
@@ -103,15 +104,15 @@ func (j *Job) Run(ctx context.Context, s scenario.Scenario) (out Outcome, err er
 		Began:    t.rec.start,
 		Log:      j.log,
 	})
-	err = t.execute(ctx)
+	err = t.execute(ctx, baseline)
 	out.History = t.finish()
 	return out, err
 }
 
 // execute is the trial from the first process to the last ledger. It returns
 // with every process dead and every connection closed.
-func (t *trial) execute(ctx context.Context) (err error) {
-	t.begin()
+func (t *trial) execute(ctx context.Context, baseline *properties.Baseline) (err error) {
+	t.begin(baseline)
 	wctx, stopWarden := context.WithCancel(ctx)
 	var wardens sync.WaitGroup
 	wardens.Go(func() { t.warden.run(wctx) })
@@ -173,7 +174,7 @@ func (t *trial) execute(ctx context.Context) (err error) {
 }
 
 // begin writes the head of the history.
-func (t *trial) begin() {
+func (t *trial) begin(baseline *properties.Baseline) {
 	placed, aborted := t.scenario.Orders()
 	target := t.job.target
 	head := &properties.Trial{
@@ -181,6 +182,7 @@ func (t *trial) begin() {
 		Consumers: t.job.consumers(), Claims: target.Claims,
 		Promise: properties.Promise{Polls: t.promise().Polls, Time: t.promise().Time},
 		Pending: target.Pending != "", Roles: t.job.roles(),
+		Baseline: baseline,
 	}
 	for _, f := range t.scenario.Faults {
 		head.Faults = append(head.Faults, f.String())
