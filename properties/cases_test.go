@@ -111,6 +111,17 @@ func zero(change ...func(*Drain)) *builder {
 		deliver("o2").effect("kitchen", "o2", 1).drain(BasisComplete, change...)
 }
 
+// renamed has o1 in the log under two ids, both applied; without faults it has
+// the usual number.
+func renamed(usual int) *builder {
+	b := struck(killMark, "o1").place("o1").relay("o1").apply("o1").killRelay()
+	b.trial.Baseline = &Baseline{Events: map[string]int{"o1": usual}}
+	again := b.log[0]
+	again.Position, again.EventID = again.Position+1, "e-another"
+	b.log = append(b.log, again)
+	return b.effect("kitchen", "another", 1).effect("billing", "another", 1).drain(BasisComplete)
+}
+
 func cases() []judgedCase {
 	u := UnknownResult
 	return []judgedCase{
@@ -427,6 +438,16 @@ func cases() []judgedCase {
 		{name: "nobody applied anything", history: func() []Event {
 			return begin("o1").place("o1").relay("o1").deliver("o1").drain(BasisPendingZero).end()
 		}, verdict: u, applied: u, why: "no consumer applied anything"},
+		{name: "nobody applied anything where others did without faults", history: func() []Event {
+			b := bend(struck(killMark, "o1").place("o1"), func(b *builder) { b.trial.Baseline = &Baseline{Events: map[string]int{"o1": 1}} })
+			return b.killRelay().relay("o1").deliver("o1").drain(BasisPendingZero).end()
+		}, verdict: Fail, applied: Fail, summary: "never applied the event of o1"},
+		{name: "repeat under another id", history: func() []Event { return renamed(1).end() },
+			verdict: Fail, applied: Fail, summary: "published again under another id"},
+		{name: "two ids as without faults", history: func() []Event { return renamed(2).end() }, verdict: Pass},
+		{name: "repeat under another id with nothing to compare with", history: func() []Event {
+			return bend(renamed(1), func(b *builder) { b.trial.Baseline = nil }).end()
+		}, verdict: Pass},
 		{name: "a consumer the manifest does not name", history: func() []Event {
 			return complete("o1").effect("Kitchen", "o1", 1).end()
 		}, verdict: u, applied: u, why: `the consumer "Kitchen"`},
