@@ -46,7 +46,7 @@ func (s *Session) Replay(ctx context.Context, target targets.Target, sc scenario
 	if err != nil {
 		return Replayed{}, err
 	}
-	r := &run{session: s, target: target, options: o, jobs: jobs, findings: newFindings(), baselines: map[string]*properties.Baseline{}}
+	r := &run{session: s, target: target, options: o, jobs: jobs, findings: newFindings()}
 	if len(sc.Faults) > 0 {
 		calm := sc
 		calm.Faults = nil

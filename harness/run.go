@@ -51,7 +51,7 @@ func (s *Session) Run(ctx context.Context, target targets.Target, o Options) (Re
 	if err != nil {
 		return Result{}, err
 	}
-	r := &run{session: s, target: target, options: o, jobs: jobs, findings: newFindings(), baselines: map[string]*properties.Baseline{}}
+	r := &run{session: s, target: target, options: o, jobs: jobs, findings: newFindings()}
 	if err := r.everything(ctx); err != nil {
 		r.findings.lock(func() { r.findings.other = append(r.findings.other, "the run came to no end: "+err.Error()) })
 		return r.result(time.Since(begin)), err

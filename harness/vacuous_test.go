@@ -32,7 +32,7 @@ var vacuous = []struct {
 	{"the id rule finds what other events have too", "", func(t *targets.Target, _ *Session) { t.Event.ID = "body:$.customer" },
 		[]string{"the manifest's id rule"}},
 	{"no message is an event", "", func(t *targets.Target, _ *Session) { t.Event.When = "body:$.type == Order" },
-		[]string{"the broker's log is empty"}},
+		[]string{"the when rule of the manifest leaves all"}},
 	{"the relay connects to Postgres past its proxy", "", func(t *targets.Target, s *Session) {
 		t.Relay.Env = map[string]string{targets.EnvPostgresURL: directPostgres(s)}
 	}, []string{"came past the proxies", "nothing passed between the relay and the postgres proxy"}},

@@ -86,7 +86,12 @@ func (r *run) baseline(s scenario.Scenario) (b *properties.Baseline) {
 // learn keeps the baseline that a fault-free trial gives.
 func (r *run) learn(v visit) {
 	if b := properties.BaselineOf(v.history); b != nil {
-		r.findings.lock(func() { r.baselines[workloadOf(v.scenario)] = b })
+		r.findings.lock(func() {
+			if r.baselines == nil {
+				r.baselines = map[string]*properties.Baseline{}
+			}
+			r.baselines[workloadOf(v.scenario)] = b
+		})
 	}
 }
 

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
@@ -66,6 +70,9 @@ func (f *flags) options(a *app) (harness.Options, error) {
 	if f.out == "" {
 		return harness.Options{}, badInput("--out needs a folder, such as --out %s", harness.DefaultOut)
 	}
+	if err := canTake(f.out); err != nil {
+		return harness.Options{}, badInput("--out %s: %w; name another folder", f.out, err)
+	}
 	return harness.Options{Jobs: f.jobs, Postgres: f.postgres, PostgresBin: bin, Broker: f.broker, Out: f.out, Log: a.logger(f.verbose)}, nil
 }
 
@@ -89,4 +96,33 @@ func where(flag, value string, words, schemes []string) error {
 		return badInput("%s: the URL names no host: write %s://HOST:PORT", flag, schemes[0])
 	}
 	return nil
+}
+
+// canTake tries whether a folder can be made, or written to if it is there, and
+// leaves nothing: a violation found after a long run must not be lost for want
+// of a place.
+func canTake(dir string) error {
+	there, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	for {
+		info, err := os.Stat(there)
+		if err == nil && !info.IsDir() {
+			return fmt.Errorf("%s is a file", there)
+		}
+		if err == nil {
+			break
+		}
+		parent := filepath.Dir(there)
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) || parent == there {
+			return err
+		}
+		there = parent
+	}
+	probe, err := os.MkdirTemp(there, ".outboxtest-")
+	if err != nil {
+		return fmt.Errorf("nothing can be written to %s: %w", there, errors.Unwrap(err))
+	}
+	return os.Remove(probe)
 }

@@ -19,11 +19,12 @@ type conn struct {
 	withheld int                  // how many of them withhold their answer
 
 	up, down half
-	ended    bool // Close was observed
-	dead     bool // cut or severed: nothing more passes
-	severed  bool // the client process is gone
-	linger   bool // the server is to believe in the client
-	running  int  // halves whose pipe has not returned
+	backend  uint64 // the server's own id of the connection, 0 until it told it
+	ended    bool   // Close was observed
+	dead     bool   // cut or severed: nothing more passes
+	severed  bool   // the client process is gone
+	linger   bool   // the server is to believe in the client
+	running  int    // halves whose pipe has not returned
 }
 
 func (l *link) newConn() *conn {
@@ -157,6 +158,7 @@ func (c *conn) leave(m *mark) (after bool) {
 // note takes what an event tells about the connection itself.
 func (c *conn) note(e *frame.Event) {
 	if e.Backend != 0 {
+		c.backend = e.Backend
 		c.board.backends[c.link.name.Server] = append(c.board.backends[c.link.name.Server], e.Backend)
 		c.link.backends = append(c.link.backends, e.Backend)
 	}

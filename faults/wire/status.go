@@ -218,3 +218,19 @@ func (b *Board) Backends() map[faults.Server][]uint64 {
 	}
 	return all
 }
+
+// Living returns the servers' own ids of the connections that a living client
+// holds now: what else a server lists is what dead clients left.
+func (b *Board) Living() map[faults.Server][]uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := map[faults.Server][]uint64{}
+	for _, l := range b.links {
+		for c := range l.conns {
+			if c.live() && c.backend != 0 {
+				all[l.name.Server] = append(all[l.name.Server], c.backend)
+			}
+		}
+	}
+	return all
+}

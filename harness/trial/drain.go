@@ -37,6 +37,7 @@ const (
 type drain struct {
 	t       *trial
 	ledgers *ledgers
+	last    bool // nothing follows: what waits for its moment has it now or never
 	// zeroSince is the time of the first of an unbroken row of readings that
 	// all said: pending is 0, the log is unchanged, nothing is on its way to the
 	// broker, and the relays have done nothing but idle polls.
@@ -58,7 +59,7 @@ type drain struct {
 // settle is one wait. A step wait ends early: when the promise has been spent
 // once, or when a fault is in force.
 func (t *trial) settle(ctx context.Context, step bool) (properties.Drain, error) {
-	d := &drain{t: t, ledgers: t.ledgers}
+	d := &drain{t: t, ledgers: t.ledgers, last: !step}
 	begin := time.Now()
 	startPolls := t.rec.tally().idle
 	hurt := time.Time{}
@@ -80,7 +81,7 @@ func (t *trial) settle(ctx context.Context, step bool) (properties.Drain, error)
 		}
 		tally := t.rec.tally()
 		out := properties.Drain{Polls: tally.idle - startPolls, Time: time.Since(since), Healthy: healthy && t.relaysUp()}
-		if done, err := d.decide(&out, healthy, begin); err != nil || done {
+		if done, err := d.decide(ctx, &out, healthy, begin); err != nil || done {
 			return out, err
 		}
 		if step {
@@ -156,7 +157,7 @@ func pace(ctx context.Context, change <-chan struct{}) error {
 }
 
 // decide reports whether there is evidence to end the wait, and fills it in.
-func (d *drain) decide(out *properties.Drain, healthy bool, begin time.Time) (bool, error) {
+func (d *drain) decide(ctx context.Context, out *properties.Drain, healthy bool, begin time.Time) (bool, error) {
 	missing, unapplied := d.ledgers.outstanding(d.t.job.consumers())
 	if time.Since(d.told) > time.Second {
 		d.told = time.Now()
@@ -168,7 +169,10 @@ func (d *drain) decide(out *properties.Drain, healthy bool, begin time.Time) (bo
 	if missing == 0 {
 		d.zeroSince = time.Time{}
 		if unapplied == 0 {
-			return d.complete(out, healthy), nil
+			if !d.complete(out, healthy) {
+				return false, nil
+			}
+			return d.certain(ctx, begin, budget)
 		}
 		if d.graceSpent(healthy) {
 			out.Basis, out.Consumers = properties.BasisComplete, true
@@ -195,6 +199,24 @@ func (d *drain) decide(out *properties.Drain, healthy bool, begin time.Time) (bo
 	return false, nil
 }
 
+// certain reports whether a wait that looks complete is: no backend of a dead
+// process may commit any more, and what committed until now has its events and
+// effects, too.
+func (d *drain) certain(ctx context.Context, begin time.Time, budget time.Duration) (bool, error) {
+	if len(d.t.scenario.Faults) == 0 || time.Since(begin) > budget {
+		return true, nil
+	}
+	if busy, err := d.t.orphansBusy(ctx); err != nil || busy {
+		return false, err
+	}
+	if err := d.ledgers.read(ctx); err != nil {
+		return false, err
+	}
+	d.ledgers.record(false)
+	missing, unapplied := d.ledgers.outstanding(d.t.job.consumers())
+	return missing == 0 && unapplied == 0, nil
+}
+
 // complete: everything is there; the wait goes on only until the relays are
 // seen to have nothing left to do and the consumers hold nothing, because what
 // comes twice comes late. A row that stays pending for ever, or a request that
@@ -211,6 +233,9 @@ func (d *drain) complete(out *properties.Drain, healthy bool) bool {
 	settled := d.t.relaysInFlight() == 0 && (tally.idleSinceWork > 0 || silence > quietTime)
 	if d.ledgers.pending != nil {
 		settled = d.t.relaysInFlight() == 0 && *d.ledgers.pending == 0
+	}
+	if d.last && !spent && d.t.unfired() {
+		return false // an idle poll may be what a fault waits for
 	}
 	if !d.t.relaysSeen() && out.Time < max(silentLeast, promise.Time) {
 		return false

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -248,6 +249,19 @@ func (t *trial) quiesce(ctx context.Context) error {
 	return nil
 }
 
+// orphansBusy reports whether a backend that a struck connection left behind
+// still has a transaction: it may commit yet.
+func (t *trial) orphansBusy(ctx context.Context) (bool, error) {
+	backends, err := t.db.Backends(ctx)
+	if err != nil {
+		return false, fmt.Errorf("look for transactions of dead processes: %w", err)
+	}
+	living := t.board.Living()[faults.Postgres]
+	return slices.ContainsFunc(backends, func(b stack.Backend) bool {
+		return b.XactStart != nil && !slices.Contains(living, uint64(b.PID))
+	}), nil
+}
+
 // waitBackendsGone waits until Postgres shows none of the backends.
 func (t *trial) waitBackendsGone(ctx context.Context, pids []uint64) error {
 	const limit = 30 * time.Second
@@ -276,6 +290,11 @@ func (t *trial) waitBackendsGone(ctx context.Context, pids []uint64) error {
 			return err
 		}
 	}
+}
+
+// unfired reports whether a fault still waits for its moment.
+func (t *trial) unfired() bool {
+	return slices.ContainsFunc(t.board.Faults(), func(s wire.Status) bool { return !s.Fired() })
 }
 
 // reportUnfired records the faults that never fired, with what was seen instead.
