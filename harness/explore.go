@@ -27,7 +27,7 @@ func (r *run) explore(ctx context.Context) error {
 	if r.target.Relay.InApp {
 		replicas = 1
 	}
-	space := search.NewSpace(search.Shape{Target: r.target.Ref, Orders: r.options.Orders, Aborts: aborts(r.target)}, r.recordings, replicas, r.options.Faults)
+	space := search.NewSpace(r.shape(), r.recordings, replicas, r.options.Faults)
 	if space.Empty() {
 		return &InputError{"there is nothing to explore: the recorded runs show no exchange"}
 	}

@@ -100,7 +100,7 @@ func (r *run) stopped() bool { return r.options.StopAtFirst && r.findings.confir
 
 // record executes the fault-free runs.
 func (r *run) record(ctx context.Context) error {
-	runs := search.Runs(search.Shape{Target: r.target.Ref, Orders: r.options.Orders, Aborts: aborts(r.target)})
+	runs := search.Runs(r.shape())
 	r.recordings = make([]search.Recording, len(runs))
 	r.earned = true
 	done := 0
@@ -125,6 +125,14 @@ func (r *run) record(ctx context.Context) error {
 	})
 	return err
 }
+
+func (r *run) shape() search.Shape {
+	return search.Shape{Target: r.target.Ref, Orders: r.options.Orders, Aborts: aborts(r.target), Overlaps: overlaps(r.target)}
+}
+
+// overlaps reports whether two instances of the app may run at once: not when
+// each of them is a relay and only one of those may be.
+func overlaps(t targets.Target) bool { return !t.Relay.InApp || t.Limits.Replicas != 1 }
 
 // aborts reports whether the app can be asked to roll an order back: the
 // harness's own app always can.

@@ -100,7 +100,9 @@ func (s Space) step(t *rapid.T, next *int) scenario.Step {
 			return scenario.Step{Abort: &o}
 		}
 	case 1:
-		return scenario.Step{Overlap: []scenario.Order{fresh(), fresh()}}
+		if s.shape.Overlaps {
+			return scenario.Step{Overlap: []scenario.Order{fresh(), fresh()}}
+		}
 	}
 	o := fresh()
 	return scenario.Step{Place: &o}

@@ -8,7 +8,7 @@ import (
 )
 
 func TestDrawIsTheSameForTheSameSeed(t *testing.T) {
-	space := NewSpace(Shape{Target: "polling", Orders: 3, Aborts: true}, []Recording{relay("").recording()}, 2, nil)
+	space := NewSpace(Shape{Target: "polling", Orders: 3, Aborts: true, Overlaps: true}, []Recording{relay("").recording()}, 2, nil)
 	different := false
 	for i := range 50 {
 		one, two := space.Draw(7, i), space.Draw(7, i)
@@ -31,6 +31,9 @@ func TestDrawKeepsToWhatTheTargetCanDo(t *testing.T) {
 		s := space.Draw(1, i)
 		if _, aborted := s.Orders(); len(aborted) > 0 {
 			t.Fatalf("scenario %d asks an app to abort that cannot", i)
+		}
+		if s.Overlaps() {
+			t.Fatalf("scenario %d starts a second app that may not run", i)
 		}
 		if s.Replicas != 1 {
 			t.Fatalf("scenario %d starts %d relays", i, s.Replicas)

@@ -23,20 +23,25 @@ type Shape struct {
 	Orders int
 	// Aborts: the app can be asked for an order that it rolls back.
 	Aborts bool
+	// Overlaps: two instances of the app may run at once.
+	Overlaps bool
 }
 
 // Runs are the fault-free runs of a target: stepwise and batch, with one
-// aborted order if the app can be asked for it, which are swept; and one whose
-// transactions overlap, which is only judged.
+// aborted order if the app can be asked for it, which are swept; and, if two
+// apps may run at once, one whose transactions overlap, which is only judged.
 func Runs(s Shape) []Run {
-	return []Run{
+	runs := []Run{
 		{"stepwise", scenario.Scenario{Target: s.Target, Workload: workload(s)}, true},
 		{"batch", scenario.Scenario{Target: s.Target, Pace: scenario.Batch, Workload: workload(s)}, true},
-		{"overlap", scenario.Scenario{Target: s.Target, Workload: []scenario.Step{
+	}
+	if s.Overlaps {
+		runs = append(runs, Run{"overlap", scenario.Scenario{Target: s.Target, Workload: []scenario.Step{
 			place(1),
 			{Overlap: []scenario.Order{order(2), order(3)}},
-		}}, false},
+		}}, false})
 	}
+	return runs
 }
 
 // workload places orders, the first two for one customer, and aborts one after
