@@ -19,6 +19,10 @@ import (
 // publish.
 const recoveryBound = 16
 
+// recovery is the phase of the second faults. Its cells come from a trial with
+// a fault, not from a recorded run, and the same recovery may not come again.
+const recovery = "recovery"
+
 // Run tests one target in a session of its own. See [Session.Run].
 func Run(ctx context.Context, target targets.Target, o Options) (Result, error) {
 	s, err := Open(ctx, o)
@@ -175,7 +179,7 @@ func (r *run) sweep(ctx context.Context) error {
 		return err
 	}
 	r.points.Total += len(second)
-	return r.visitAll(ctx, "recovery", second, func(search.Cell, visit) {})
+	return r.visitAll(ctx, recovery, second, func(search.Cell, visit) {})
 }
 
 // visitAll visits cells on all jobs.
@@ -183,16 +187,19 @@ func (r *run) visitAll(ctx context.Context, phase string, cells []search.Cell, a
 	done := 0
 	return search.Each(ctx, len(r.jobs), slices.Values(cells), func(ctx context.Context, worker int, c search.Cell) error {
 		if r.findings.convicted(c.Scenario) {
-			r.findings.lock(func() {
-				r.points.Total--
-				r.leftOut[search.ReasonConvicted]++
-				done++
-			})
+			r.leave(search.ReasonConvicted, func() { done++ })
 			return nil
 		}
 		v, err := r.tryUntilFired(ctx, worker, c)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c, err)
+		}
+		if phase == recovery && !v.fired() && v.judgement.Verdict != properties.Fail {
+			r.leave(search.ReasonRecovery, func() {
+				done++
+				r.progress(phase, done, len(cells))
+			})
+			return nil
 		}
 		if err := r.take(ctx, worker, v, c.Run); err != nil {
 			return err
@@ -209,6 +216,15 @@ func (r *run) visitAll(ctx context.Context, phase string, cells []search.Cell, a
 			r.progress(phase, done, len(cells))
 		})
 		return r.stop()
+	})
+}
+
+// leave takes a planned cell back, for a reason that the report tells.
+func (r *run) leave(reason string, and func()) {
+	r.findings.lock(func() {
+		r.points.Total--
+		r.leftOut[reason]++
+		and()
 	})
 }
 

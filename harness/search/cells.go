@@ -33,13 +33,14 @@ const (
 	ReasonSetup      = "asking for deliveries or setting the session up, after the first: changes nothing on a server"
 	ReasonNext       = "a connection broken after a reply, inside a transaction: the client learns of it at its next request, which is visited"
 	ReasonBeside     = "lost on a second connection to the same server: which comes first is the schedule's choice"
+	ReasonRecovery   = "a second fault during a recovery that took another course, three times"
 	ReasonConvicted  = "the same point and fault, with another order, is convicted already"
 	ReasonEquivalent = "equivalent for a kill: the servers have seen the same messages as at a cell that is visited"
 )
 
 // Reasons lists the reasons, in the order of the docs.
 func Reasons() []string {
-	return []string{ReasonIdle, ReasonSetup, ReasonEquivalent, ReasonNext, ReasonBeside, ReasonConvicted}
+	return []string{ReasonIdle, ReasonSetup, ReasonEquivalent, ReasonNext, ReasonBeside, ReasonRecovery, ReasonConvicted}
 }
 
 // Options say which cells are wanted.
@@ -75,15 +76,20 @@ type deriver struct {
 	left    map[string]int
 }
 
-// Cells derives the cells of a recorded run, likeliest first, and what was
-// left out and why.
-func Cells(rec Recording, o Options) ([]Cell, []LeftOut) {
+func newDeriver(rec Recording, o Options) *deriver {
 	d := &deriver{rec: rec, options: o, shared: map[string]bool{}, all: exchanges(rec.History), seen: map[string]bool{}, left: map[string]int{}}
 	for _, e := range d.all {
 		if e.link.Index > 0 && e.link.Role == "relay" {
 			d.shared["relay"] = true
 		}
 	}
+	return d
+}
+
+// Cells derives the cells of a recorded run, likeliest first, and what was
+// left out and why.
+func Cells(rec Recording, o Options) ([]Cell, []LeftOut) {
+	d := newDeriver(rec, o)
 	for i, e := range d.all {
 		if o.wants(faults.Kill) {
 			d.kills(i, e)
@@ -260,14 +266,14 @@ func Recovery(rec Recording, bound int) []Cell {
 	if fired < 0 {
 		return nil
 	}
-	d := &deriver{rec: rec, shared: map[string]bool{}, all: exchanges(rec.History), seen: map[string]bool{}, left: map[string]int{}}
+	d := newDeriver(rec, Options{})
 	for i, e := range d.all {
 		if e.link.Role == role && e.sent > fired && !e.idle() && !setup(e.label) && len(d.cells) < bound {
 			m := faults.Unanswered
 			if e.shape != twoWay {
 				m = faults.After
 			}
-			d.add(faults.Fault{At: e.point(m, false), Do: faults.Kill}, d.rankKill(i, e))
+			d.add(faults.Fault{At: e.point(m, d.shared[e.link.Role]), Do: faults.Kill}, d.rankKill(i, e))
 		}
 	}
 	for i := range d.cells {
