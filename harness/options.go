@@ -10,6 +10,9 @@ import (
 	"github.com/outboxtest/outboxtest/harness/report"
 )
 
+// maxJobs bounds the servers that one run starts.
+const maxJobs = 64
+
 // DefaultOut is the folder that takes everything a run leaves.
 const DefaultOut = ".outboxtest"
 
@@ -73,6 +76,9 @@ type Result = report.Result
 func (o Options) withDefaults() (Options, error) {
 	if o.Jobs < 0 || o.Orders < 0 || o.Replays < 0 || o.Explore < 0 || o.ExploreTrials < 0 {
 		return o, &InputError{"jobs, orders, replays and explore are not negative"}
+	}
+	if o.Jobs > maxJobs {
+		return o, &InputError{fmt.Sprintf("--jobs %d: each job has a Postgres and a broker of its own; at most %d are started", o.Jobs, maxJobs)}
 	}
 	byURL := isURL(o.Postgres) || isURL(o.Broker)
 	if o.Jobs == 0 {

@@ -123,7 +123,9 @@ func checkApp(t Target, f *findings) {
 	if a.Abort {
 		f.add("app.abort", "the harness can roll sql back without it; leave it out")
 	}
-	checkReplicas(RoleApp, a.Replicas, f)
+	if a.Replicas != 0 {
+		f.add("app.replicas", "the harness starts as many apps as a workload needs; leave it out")
+	}
 }
 
 func checkRelay(t Target, f *findings) {

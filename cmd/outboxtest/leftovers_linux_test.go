@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,7 @@ func lookAt(t *testing.T, root int, mark string) leftovers {
 		}
 	}
 	sockets := map[string]bool{}
+	runFolder := regexp.MustCompile(`^/.*/outboxtest-[^/]+`)
 	for pid := range parents {
 		environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 		ours := bytes.Contains(environment, []byte(mark))
@@ -49,14 +51,18 @@ func lookAt(t *testing.T, root int, mark string) leftovers {
 		l.processes[pid] = identity
 		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 		for _, file := range files {
-			if to, err := os.Readlink(file); err == nil && strings.HasPrefix(to, "socket:[") {
+			to, err := os.Readlink(file)
+			if err == nil && strings.HasPrefix(to, "socket:[") {
 				sockets[strings.Trim(to, "socket:[]")] = true
+			}
+			// The logs of the roles are in the run's folder.
+			if in := runFolder.FindString(to); in != "" && !slices.Contains(l.folders, in) {
+				l.folders = append(l.folders, in)
 			}
 		}
 		command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		words := strings.Split(string(command), "\x00")
 		if i := slices.Index(words, "-D"); i > 0 && i+1 < len(words) && strings.HasSuffix(words[0], "/postgres") {
-			l.folders = append(l.folders, filepath.Dir(filepath.Dir(words[i+1])))
 			l.segments = append(l.segments, segmentOf(words[i+1]))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/outboxtest/outboxtest/faults/proc"
 )
@@ -47,6 +48,7 @@ func newCalls(p *proc.Process) *calls {
 // listen ends when the process has closed its output.
 func (c *calls) listen() {
 	defer close(c.done)
+	defer c.forsake()
 	for {
 		line, err := c.process.ReadLine(context.Background())
 		if err != nil {
@@ -92,15 +94,31 @@ func (c *calls) ask(op, order, customer string) (<-chan response, error) {
 	return ch, nil
 }
 
-// close ends every call that waits, after the answers that the process wrote
-// before it died were read.
-func (c *calls) close() {
-	<-c.done
+// close waits until the answers that the process wrote before it died were
+// read; the calls that still wait have ended then.
+func (c *calls) close() { <-c.done }
+
+// forsake ends every call that waits: nothing more will be answered.
+func (c *calls) forsake() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
 	for id, ch := range c.waiting {
 		close(ch)
 		delete(c.waiting, id)
+	}
+}
+
+// deaf reports whether the process has closed its output and lives on: a dying
+// one closes it, too, shortly before it is dead.
+func (c *calls) deaf() bool {
+	const dying = 5 * time.Second
+	timer := time.NewTimer(dying)
+	defer timer.Stop()
+	select {
+	case <-c.process.Done():
+		return false
+	case <-timer.C:
+		return true
 	}
 }

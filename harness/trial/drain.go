@@ -73,6 +73,11 @@ func (t *trial) settle(ctx context.Context, step bool) (properties.Drain, error)
 		if healedAt.After(since) || !healthy {
 			since, startPolls = time.Now(), t.rec.tally().idle
 		}
+		if lost := t.warden.lost(); lost != "" {
+			// No evidence can come from a relay, an app or a consumer that does
+			// not run. The last readings are still taken.
+			return properties.Drain{Basis: properties.BasisNone, Why: lost}, nil
+		}
 		if err := t.ledgers.refresh(ctx); err != nil {
 			return properties.Drain{}, err
 		}
@@ -126,7 +131,7 @@ func (t *trial) awaitEvent(ctx context.Context, order string) error {
 		_, healthy, failure := t.warden.health()
 		polled := tally.idle-startPolls > 3*promise.Polls && time.Since(begin) > promise.Time
 		hurt := !healthy && time.Since(begin) > stepHurt
-		if failure != nil || out && turned || polled || hurt || time.Since(begin) > limit {
+		if failure != nil || t.warden.lost() != "" || out && turned || polled || hurt || time.Since(begin) > limit {
 			return failure
 		}
 		if err := pace(ctx, change); err != nil {

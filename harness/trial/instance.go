@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -141,6 +142,9 @@ func logTail(path string) string {
 	}
 	if len(data) > most {
 		data = data[len(data)-most:]
+		if _, whole, ok := bytes.Cut(data, []byte("\n")); ok {
+			data = whole
+		}
 	}
 	return fmt.Sprintf("the end of its log (%s):\n%s", filepath.Base(path), data)
 }

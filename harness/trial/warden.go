@@ -19,7 +19,7 @@ const (
 	lingerTime = 150 * time.Millisecond
 	neverTime  = 250 * time.Millisecond
 	// maxLives ends the restarts of an instance that keeps exiting by itself.
-	maxLives = 40
+	maxLives = 20
 )
 
 // warden reacts to what happens to the instances: it kills when a fault fires,
@@ -32,7 +32,8 @@ type warden struct {
 	fired    map[int]bool
 	down     int       // instances that are dead and to be restarted
 	lastHurt time.Time // the last time that anything was not healthy
-	failure  error     // an instance that could not be kept running
+	failure  error     // the trial cannot go on
+	gaveUp   string    // why an instance could not be kept running; empty when all can
 	timers   sync.WaitGroup
 }
 
@@ -159,13 +160,16 @@ func (w *warden) revive(ctx context.Context, in *instance) {
 		w.fail(&TargetError{Instance: in.id.String(), What: "exited by itself, without a fault", Mend: in.tail()})
 		return
 	}
-	if in.lived() > maxLives {
-		w.fail(fmt.Errorf("%s keeps exiting by itself: %s", in.id, in.tail()))
-		return
-	}
 	w.mu.Lock()
 	w.down++
+	if in.lived() > maxLives && w.gaveUp == "" {
+		w.gaveUp = fmt.Sprintf("%s keeps exiting by itself, also after %d restarts; %s", in.id, maxLives, in.tail())
+	}
+	over := w.gaveUp != ""
 	w.mu.Unlock()
+	if over {
+		return
+	}
 	w.later(ctx, in.backoff(), func() {
 		if err := in.start(); err != nil {
 			w.fail(err)
@@ -211,6 +215,13 @@ func (w *warden) health() (since time.Time, now bool, failure error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.lastHurt, len(w.inForce) == 0 && w.down == 0, w.failure
+}
+
+// lost tells why an instance is not restarted any more; empty when none is.
+func (w *warden) lost() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.gaveUp
 }
 
 // hurting reports whether a fault is in force on the instance, so that waiting

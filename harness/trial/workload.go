@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -40,6 +41,9 @@ func (t *trial) work(ctx context.Context) error {
 			if err := t.pause(ctx); err != nil {
 				return err
 			}
+		}
+		if _, _, failure := t.warden.health(); failure != nil {
+			return failure
 		}
 		if err := ctx.Err(); err != nil {
 			return err
@@ -82,6 +86,9 @@ func (t *trial) ask(ctx context.Context, in *instance, op string, o scenario.Ord
 		case r, alive := <-answer:
 			tick.Stop()
 			switch {
+			case !alive && c.deaf():
+				t.silent(in, "closed its standard output, where its answers should come")
+				return properties.Unknown, "the app closed its output before it answered"
 			case !alive:
 				return properties.Unknown, "the app's process died before it answered"
 			case *r.OK:
@@ -93,13 +100,23 @@ func (t *trial) ask(ctx context.Context, in *instance, op string, o scenario.Ord
 		case <-tick.C:
 		case <-limit.C:
 			tick.Stop()
-			t.rec.problem(fmt.Sprintf("%s did not answer %s %s within %v", in.id, op, o.Order, answerLimit))
+			t.silent(in, fmt.Sprintf("did not answer %s %s within %v", op, o.Order, answerLimit))
 			return properties.Unknown, "no answer"
 		case <-ctx.Done():
 			tick.Stop()
 			return properties.Unknown, ctx.Err().Error()
 		}
 	}
+}
+
+// silent notes an app that does not speak the protocol. Without a fault there
+// is nothing to learn from such a target.
+func (t *trial) silent(in *instance, what string) {
+	if len(t.scenario.Faults) == 0 {
+		t.warden.fail(&TargetError{Instance: in.id.String(), What: what, Mend: "it takes one JSON line and answers with one, see docs/stdio.md; " + in.tail()})
+		return
+	}
+	t.rec.problem(in.id.String() + " " + what)
 }
 
 // waitUp waits until the instance has a process to talk to, and records the
@@ -112,6 +129,9 @@ func (t *trial) waitUp(ctx context.Context, in *instance, called properties.Even
 		}
 		if _, _, failure := t.warden.health(); failure != nil {
 			return nil, failure
+		}
+		if lost := t.warden.lost(); lost != "" {
+			return nil, errors.New(lost)
 		}
 		select {
 		case <-up:
