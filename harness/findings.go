@@ -1,21 +1,14 @@
 package harness
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/outboxtest/outboxtest/harness/report"
 	"github.com/outboxtest/outboxtest/harness/scenario"
-	"github.com/outboxtest/outboxtest/harness/search"
 	"github.com/outboxtest/outboxtest/properties"
 )
 
@@ -246,124 +239,4 @@ func violates(j properties.Judgement, property string) bool {
 		}
 	}
 	return false
-}
-
-// freeName is a file name under Out that no finding has yet, without extension.
-func (r *run) freeName(property string) (string, error) {
-	dir := filepath.Join(r.options.Out, "failures")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("make the folder for failures: %w", err)
-	}
-	name := r.target.Ref
-	if name == "" || strings.ContainsAny(name, `./\`) {
-		name = r.target.Name
-	}
-	for i := 1; ; i++ {
-		base := filepath.Join(dir, fmt.Sprintf("%s-%s-%d", name, property, i))
-		// Creating the file claims the name: several jobs write findings.
-		f, err := os.OpenFile(base+".yaml", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-		if os.IsExist(err) {
-			continue
-		}
-		if err != nil {
-			return "", fmt.Errorf("write a failure: %w", err)
-		}
-		return base, f.Close()
-	}
-}
-
-func writeHistory(path string, history []properties.Event) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("write a history: %w", err)
-	}
-	if err := properties.Write(f, history); err != nil {
-		f.Close()
-		return fmt.Errorf("write the history %s: %w", path, err)
-	}
-	return f.Close()
-}
-
-func copyLogs(from, to string) error {
-	if err := os.RemoveAll(to); err != nil {
-		return fmt.Errorf("replace the logs %s: %w", to, err)
-	}
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-		return fmt.Errorf("keep the logs of a failure: %w", err)
-	}
-	return nil
-}
-
-// relative is path relative to the working directory where that is possible.
-func relative(path string) string {
-	wd, err := os.Getwd()
-	if err != nil {
-		return path
-	}
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return path
-	}
-	if rel, err := filepath.Rel(wd, abs); err == nil {
-		return rel
-	}
-	return path
-}
-
-// result sums up.
-func (r *run) result(took time.Duration) Result {
-	f := r.findings
-	out := Result{
-		Version: report.Version, Target: r.target.Name, Verdict: properties.Pass,
-		Seed: r.options.Seed, Seconds: took.Seconds(), Trials: f.trials,
-		Points: r.points, Unreached: r.unreached, Environment: r.environment(),
-		Why: f.other, Explored: r.explored,
-	}
-	if r.target.Ref != "" {
-		out.Target = r.target.Ref
-	}
-	if took > 0 {
-		out.TrialsPerSecond = float64(f.trials) / took.Seconds()
-	}
-	// What comes back every time is what a person wants to begin with.
-	slices.SortStableFunc(f.list, func(a, b *finding) int { return cmp.Compare(b.share(), a.share()) })
-	for _, name := range f.order {
-		p := report.Property{Name: name, Claimed: f.claimed[name], Verdict: f.verdict[name], Why: f.why[name], Violations: []report.Violation{}}
-		for _, x := range f.list {
-			if x.property == name {
-				p.Violations = append(p.Violations, *x.violation)
-			}
-		}
-		if p.Claimed {
-			out.Verdict = out.Verdict.Worse(p.Verdict)
-		}
-		out.Properties = append(out.Properties, p)
-	}
-	for _, reason := range search.Reasons() {
-		if n := r.leftOut[reason]; n > 0 {
-			out.LeftOut = append(out.LeftOut, report.LeftOut{Reason: reason, Cells: n})
-			out.Points.NotApplicable += n
-		}
-	}
-	out.Points.Total += out.Points.NotApplicable
-	if len(f.other) > 0 || len(r.unreached) > 0 {
-		out.Verdict = out.Verdict.Worse(properties.UnknownResult)
-	}
-	return out
-}
-
-func (r *run) environment() report.Environment {
-	e := report.Environment{Harness: harnessVersion(), OS: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(), Jobs: len(r.jobs)}
-	if len(r.session.stacks) > 0 {
-		e.Postgres, e.Broker = r.session.stacks[0].Postgres.Version(), r.session.stacks[0].Broker.Version()
-	}
-	return e
-}
-
-func harnessVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "devel"
-	}
-	return info.Main.Version
 }

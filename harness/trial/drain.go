@@ -3,7 +3,6 @@ package trial
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/outboxtest/outboxtest/properties"
@@ -111,54 +110,6 @@ func (t *trial) settle(ctx context.Context, step bool) (properties.Drain, error)
 func (t *trial) pause(ctx context.Context) error {
 	_, err := t.settle(ctx, true)
 	return err
-}
-
-// awaitEvent waits until the order's event is out and the relay has turned to
-// other things, or until the relay has polled so often without it that it is
-// not going to: one that waits for older transactions to end is right to.
-func (t *trial) awaitEvent(ctx context.Context, order string) error {
-	promise := t.promise()
-	begin, startPolls := time.Now(), t.rec.tally().idle
-	limit := max(silentLeast, 10*promise.Time)
-	for {
-		change := t.rec.wait()
-		if err := t.ledgers.refresh(ctx); err != nil {
-			return err
-		}
-		tally := t.rec.tally()
-		out := slices.ContainsFunc(t.ledgers.log, func(m properties.Message) bool { return t.ledgers.token(m.Order) == order })
-		turned := tally.idleSinceWork > 0 || time.Since(tally.lastAny) > quietTime
-		_, healthy, failure := t.warden.health()
-		polled := tally.idle-startPolls > 3*promise.Polls && time.Since(begin) > promise.Time
-		hurt := !healthy && time.Since(begin) > stepHurt
-		if failure != nil || t.warden.lost() != "" || out && turned || polled || hurt || time.Since(begin) > limit {
-			return failure
-		}
-		if err := pace(ctx, change); err != nil {
-			return err
-		}
-	}
-}
-
-// pace waits for something to happen, or a moment, but never reads the ledgers
-// in a spin.
-func pace(ctx context.Context, change <-chan struct{}) error {
-	const spin, idle = 2 * time.Millisecond, 25 * time.Millisecond
-	timer := time.NewTimer(spin)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	timer.Reset(idle)
-	select {
-	case <-change:
-	case <-timer.C:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return nil
 }
 
 // decide reports whether there is evidence to end the wait, and fills it in.
@@ -315,46 +266,4 @@ func (d *drain) graceSpent(healthy bool) bool {
 		d.heldSince = time.Now()
 	}
 	return time.Since(d.heldSince) >= max(graceLeast, d.t.promise().Time)
-}
-
-// nothingHeld: every consumer that the broker knows has been given and has
-// acknowledged everything, and there is one.
-func (l *ledgers) nothingHeld() bool {
-	for _, b := range l.backlog {
-		if b.Pending != 0 || b.Unacked != 0 {
-			return false
-		}
-	}
-	return len(l.backlog) > 0
-}
-
-// outstanding counts the committed orders without an event, and the effects
-// that are missing.
-func (l *ledgers) outstanding(consumers []string) (missing, unapplied int) {
-	logged := map[string]bool{}
-	for _, m := range l.log {
-		logged[l.token(m.Order)] = true
-	}
-	for _, row := range l.committed {
-		if !logged[row.Order] {
-			missing++
-		}
-	}
-	done := map[[2]string]bool{}
-	for _, e := range l.applied {
-		done[[2]string{e.EventID, e.Consumer}] = e.Count > 0
-	}
-	seen := map[string]bool{}
-	for _, m := range l.log {
-		if m.EventID == "" || seen[m.EventID] {
-			continue
-		}
-		seen[m.EventID] = true
-		for _, c := range consumers {
-			if !done[[2]string{m.EventID, c}] {
-				unapplied++
-			}
-		}
-	}
-	return missing, unapplied
 }

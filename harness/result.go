@@ -1,0 +1,71 @@
+package harness
+
+import (
+	"cmp"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/outboxtest/outboxtest/harness/report"
+	"github.com/outboxtest/outboxtest/harness/search"
+	"github.com/outboxtest/outboxtest/properties"
+)
+
+// result sums up.
+func (r *run) result(took time.Duration) Result {
+	f := r.findings
+	out := Result{
+		Version: report.Version, Target: r.target.Name, Verdict: properties.Pass,
+		Seed: r.options.Seed, Seconds: took.Seconds(), Trials: f.trials,
+		Points: r.points, Unreached: r.unreached, Environment: r.environment(),
+		Why: f.other, Explored: r.explored,
+	}
+	if r.target.Ref != "" {
+		out.Target = r.target.Ref
+	}
+	if took > 0 {
+		out.TrialsPerSecond = float64(f.trials) / took.Seconds()
+	}
+	// What comes back every time is what a person wants to begin with.
+	slices.SortStableFunc(f.list, func(a, b *finding) int { return cmp.Compare(b.share(), a.share()) })
+	for _, name := range f.order {
+		p := report.Property{Name: name, Claimed: f.claimed[name], Verdict: f.verdict[name], Why: f.why[name], Violations: []report.Violation{}}
+		for _, x := range f.list {
+			if x.property == name {
+				p.Violations = append(p.Violations, *x.violation)
+			}
+		}
+		if p.Claimed {
+			out.Verdict = out.Verdict.Worse(p.Verdict)
+		}
+		out.Properties = append(out.Properties, p)
+	}
+	for _, reason := range search.Reasons() {
+		if n := r.leftOut[reason]; n > 0 {
+			out.LeftOut = append(out.LeftOut, report.LeftOut{Reason: reason, Cells: n})
+			out.Points.NotApplicable += n
+		}
+	}
+	out.Points.Total += out.Points.NotApplicable
+	if len(f.other) > 0 || len(r.unreached) > 0 {
+		out.Verdict = out.Verdict.Worse(properties.UnknownResult)
+	}
+	return out
+}
+
+func (r *run) environment() report.Environment {
+	e := report.Environment{Harness: harnessVersion(), OS: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(), Jobs: len(r.jobs)}
+	if len(r.session.stacks) > 0 {
+		e.Postgres, e.Broker = r.session.stacks[0].Postgres.Version(), r.session.stacks[0].Broker.Version()
+	}
+	return e
+}
+
+func harnessVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "devel"
+	}
+	return info.Main.Version
+}
