@@ -50,8 +50,11 @@ var hidden = []hiding{
 
 func TestWhatIsLeftOutHidesNothing(t *testing.T) {
 	for _, reason := range search.Reasons() {
-		if reason == search.ReasonConvicted {
+		switch reason {
+		case search.ReasonConvicted:
 			continue // the verdict is fail already
+		case search.ReasonRecovery:
+			continue // no rule: these cells were tried, and found nothing to strike
 		}
 		if !slices.ContainsFunc(hidden, func(h hiding) bool { return h.reason == reason }) {
 			t.Errorf("no bug hides behind the rule: %s", reason)

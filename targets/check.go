@@ -123,7 +123,7 @@ func checkApp(t Target, f *findings) {
 	if a.Abort {
 		f.add("app.abort", "the harness can roll sql back without it; leave it out")
 	}
-	if a.Replicas != 0 {
+	if a.Replicas < 0 || a.Replicas > 1 {
 		f.add("app.replicas", "the harness starts as many apps as a workload needs; leave it out")
 	}
 }
