@@ -18,6 +18,7 @@ const (
 	KindProcess  Kind = "process"  // a process started, was killed, exited
 	KindFault    Kind = "fault"    // a fault fired, healed, or did not fire
 	KindLedger   Kind = "ledger"   // one reading of one ledger
+	KindSegment  Kind = "segment"  // another segment begins: the one before has drained
 	KindDrain    Kind = "drain"    // how the wait for the outbox to drain ended
 	KindQuiesced Kind = "quiesced" // no client backend has a transaction any more
 	KindProblem  Kind = "problem"  // the harness could not do something it needed
@@ -40,6 +41,8 @@ type Event struct {
 	Ledger  *Ledger  `json:"ledger,omitempty"`
 	Drain   *Drain   `json:"drain,omitempty"`
 	Problem string   `json:"problem,omitempty"`
+	// Segment numbers the segments after the first, from 1.
+	Segment int `json:"segment,omitempty"`
 }
 
 // Trial is what was planned and what is promised: all that the rules need to

@@ -116,6 +116,7 @@ func shape(e Event) error {
 		{KindLedger, e.Ledger != nil},
 		{KindDrain, e.Drain != nil},
 		{KindProblem, e.Problem != ""},
+		{KindSegment, e.Segment > 0},
 	}
 	known := e.Kind == KindQuiesced || e.Kind == KindEnd
 	for _, p := range payloads {

@@ -98,7 +98,7 @@ func (b *Board) Arm(fs []faults.Fault) error {
 		return errors.Join(errs...)
 	}
 	for i, f := range fs {
-		b.arm(i, f)
+		b.arm(i, f, func(faults.Point) int { return 0 })
 	}
 	return nil
 }

@@ -11,8 +11,16 @@ func (b *Board) Start() {
 		return
 	}
 	b.started = true
+	b.startClocks()
+}
+
+// startClocks starts those that do not run yet.
+func (b *Board) startClocks() {
+	if !b.started || b.closed {
+		return
+	}
 	for _, f := range b.faults {
-		if f.fault.At == nil {
+		if f.fault.At == nil && f.state == StateArmed && f.timer == nil {
 			b.timers.Add(1)
 			f.timer = time.AfterFunc(f.fault.Clock, func() {
 				defer b.timers.Done()

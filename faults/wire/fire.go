@@ -15,6 +15,7 @@ type armed struct {
 	state     State
 	untilSeen bool // the point that releases a hold has passed
 	absent    bool // the link that it should have struck does not exist
+	from      int  // the occurrences of its point's label that do not count
 	link      *link
 	firing    Firing
 	timer     *time.Timer
@@ -71,11 +72,18 @@ func points(f faults.Fault) (ws []watch) {
 	return ws
 }
 
-func (b *Board) arm(index int, f faults.Fault) {
+// arm sets the watches of a fault. From tells for each of its points how many
+// occurrences do not count, because they came before.
+func (b *Board) arm(index int, f faults.Fault, from func(faults.Point) int) {
 	a := &armed{index: index, fault: f, state: StateArmed}
 	b.faults = append(b.faults, a)
 	for _, w := range points(f) {
 		w.fault = a
+		skip := from(w.point)
+		w.point.N += skip
+		if w.use == useAt {
+			a.from = skip
+		}
 		label := w.point.Label
 		b.watches[label] = append(b.watches[label], &w)
 		if w.use != useAt || w.point.Moment != faults.Unanswered {

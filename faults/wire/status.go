@@ -78,10 +78,10 @@ func (b *Board) why(f *armed) string {
 	c := s.labels[p.Label]
 	plain, idle := cutIdle(p.Label)
 	switch {
-	case c == nil || c.used() == 0:
+	case c == nil || c.used() <= f.from:
 		text = fmt.Sprintf("%q was not seen on %s, where there were %s", p.Label, p.Link, s)
-	case c.used() < p.N:
-		text = fmt.Sprintf("%q was seen %d times on %s, and #%d never came", p.Label, c.used(), p.Link, p.N)
+	case c.used()-f.from < p.N:
+		text = fmt.Sprintf("%q was seen %d times on %s, and #%d never came", p.Label, c.used()-f.from, p.Link, p.N)
 	case idle && p.Moment == faults.Before && plain != "commit" && plain != "rollback":
 		text = fmt.Sprintf("only the reply tells that %q is idle: it has no moment before", plain)
 	default:

@@ -16,10 +16,17 @@ import (
 
 // The shapes of the file; the types of the package stay free of its spelling.
 type file struct {
-	Version  int         `yaml:"version"`
-	Target   string      `yaml:"target,omitempty"`
+	Version  int           `yaml:"version"`
+	Target   string        `yaml:"target,omitempty"`
+	Pace     Pace          `yaml:"pace,omitempty"`
+	Replicas int           `yaml:"replicas,omitempty"`
+	Workload []Step        `yaml:"workload"`
+	Faults   []fileFault   `yaml:"faults,omitempty"`
+	Segments []fileSegment `yaml:"segments,omitempty"`
+}
+
+type fileSegment struct {
 	Pace     Pace        `yaml:"pace,omitempty"`
-	Replicas int         `yaml:"replicas,omitempty"`
 	Workload []Step      `yaml:"workload"`
 	Faults   []fileFault `yaml:"faults,omitempty"`
 }
@@ -60,14 +67,29 @@ func Parse(data []byte) (Scenario, error) {
 		return Scenario{}, fmt.Errorf("version: this file has version %d, this harness reads version %d", f.Version, Version)
 	}
 	s := Scenario{Target: f.Target, Pace: f.Pace, Replicas: f.Replicas, Workload: f.Workload}
-	for i, ff := range f.Faults {
-		fault, err := ff.fault()
-		if err != nil {
-			return Scenario{}, fmt.Errorf("faults: fault %d: %w", i+1, err)
+	var err error
+	if s.Faults, err = parseFaults(f.Faults); err != nil {
+		return Scenario{}, err
+	}
+	for i, fs := range f.Segments {
+		segment := Segment{Pace: fs.Pace, Workload: fs.Workload}
+		if segment.Faults, err = parseFaults(fs.Faults); err != nil {
+			return Scenario{}, fmt.Errorf("segments: segment %d: %w", i+1, err)
 		}
-		s.Faults = append(s.Faults, fault)
+		s.Segments = append(s.Segments, segment)
 	}
 	return s, s.Validate()
+}
+
+func parseFaults(from []fileFault) (list []faults.Fault, err error) {
+	for i, ff := range from {
+		fault, err := ff.fault()
+		if err != nil {
+			return nil, fmt.Errorf("faults: fault %d: %w", i+1, err)
+		}
+		list = append(list, fault)
+	}
+	return list, nil
 }
 
 // Load reads the scenario file at path; a relative manifest path in it is made
@@ -119,8 +141,9 @@ func Save(path string, s Scenario, comment ...string) error {
 // Format is the text of the scenario's file.
 func Format(s Scenario, comment ...string) ([]byte, error) {
 	f := file{Version: Version, Target: s.Target, Pace: s.Pace, Replicas: s.Replicas, Workload: s.Workload}
-	for _, fault := range s.Faults {
-		f.Faults = append(f.Faults, formatFault(fault))
+	f.Faults = formatFaults(s.Faults)
+	for _, segment := range s.Segments {
+		f.Segments = append(f.Segments, fileSegment{Pace: segment.Pace, Workload: segment.Workload, Faults: formatFaults(segment.Faults)})
 	}
 	body, err := yaml.MarshalWithOptions(f, yaml.UseSingleQuote(true), yaml.IndentSequence(true), yaml.OmitEmpty())
 	if err != nil {
@@ -180,6 +203,13 @@ func (ff fileFault) fault() (faults.Fault, error) {
 		f.Drop = append(f.Drop, p)
 	}
 	return f, nil
+}
+
+func formatFaults(from []faults.Fault) (list []fileFault) {
+	for _, f := range from {
+		list = append(list, formatFault(f))
+	}
+	return list
 }
 
 func formatFault(f faults.Fault) fileFault {

@@ -51,67 +51,44 @@ type Scenario struct {
 	Replicas int
 	Workload []Step
 	Faults   []faults.Fault
+	// Segments follow, each when all before it has drained.
+	Segments []Segment
 }
 
-// Orders returns the tokens that the workload places, and those it aborts.
+// Orders returns the tokens that the workloads place, and those they abort.
 func (s Scenario) Orders() (placed, aborted []string) {
-	for _, step := range s.Workload {
-		switch {
-		case step.Place != nil:
-			placed = append(placed, step.Place.Order)
-		case step.Abort != nil:
-			aborted = append(aborted, step.Abort.Order)
-		default:
-			for _, o := range step.Overlap {
-				placed = append(placed, o.Order)
-			}
-		}
+	for _, segment := range s.All() {
+		p, a := segment.orders()
+		placed, aborted = append(placed, p...), append(aborted, a...)
 	}
 	return placed, aborted
 }
 
-// Overlaps reports whether a step of the workload is an overlap.
+// Overlaps reports whether a step of a workload is an overlap.
 func (s Scenario) Overlaps() bool {
-	for _, step := range s.Workload {
-		if len(step.Overlap) > 0 {
-			return true
+	for _, segment := range s.All() {
+		for _, step := range segment.Workload {
+			if len(step.Overlap) > 0 {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// Validate reports the first thing that is wrong with the workload or a fault.
+// Validate reports the first thing that is wrong with a workload or a fault.
 func (s Scenario) Validate() error {
-	switch s.Pace {
-	case "", Stepwise, Batch:
-	default:
-		return fmt.Errorf("pace: %q is not a pace: use stepwise or batch", s.Pace)
-	}
 	if s.Replicas < 0 {
 		return fmt.Errorf("replicas: %d is less than none", s.Replicas)
 	}
-	if len(s.Workload) == 0 {
-		return fmt.Errorf("workload: is empty: a scenario places at least one order")
-	}
 	seen := map[string]bool{}
-	for i, step := range s.Workload {
-		orders, err := step.orders()
+	for i, segment := range s.All() {
+		err := segment.validate(seen)
+		if err != nil && i > 0 {
+			err = fmt.Errorf("segments: segment %d: %w", i, err)
+		}
 		if err != nil {
-			return fmt.Errorf("workload: step %d: %w", i+1, err)
-		}
-		for _, o := range orders {
-			if !validToken(o.Order) || o.Customer != "" && !validToken(o.Customer) {
-				return fmt.Errorf("workload: step %d: order %q, customer %q: a token is 1 to 40 letters, digits and dashes", i+1, o.Order, o.Customer)
-			}
-			if seen[o.Order] {
-				return fmt.Errorf("workload: step %d: order %s is placed twice: every order has a token of its own", i+1, o.Order)
-			}
-			seen[o.Order] = true
-		}
-	}
-	for i, f := range s.Faults {
-		if err := f.Validate(); err != nil {
-			return fmt.Errorf("faults: fault %d: %w", i+1, err)
+			return err
 		}
 	}
 	return nil

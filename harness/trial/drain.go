@@ -27,6 +27,10 @@ const (
 	// hastenTo the wait that is asked for: the client's default is 30 seconds.
 	hastenAfter = 500 * time.Millisecond
 	hastenTo    = time.Second
+	// segmentLeast is the shortest time that a segment, or a step without any
+	// fault, gets to drain, so that a busy machine neither breaks chains nor
+	// records a run in another order; no verdict comes of it.
+	segmentLeast = 3 * time.Second
 	// stepHurt is how long the workload waits between two steps while a fault
 	// is in force.
 	stepHurt = 100 * time.Millisecond
@@ -36,6 +40,7 @@ const (
 type drain struct {
 	t       *trial
 	ledgers *ledgers
+	between bool // a segment follows
 	last    bool // nothing follows: what waits for its moment has it now or never
 	// zeroSince is the time of the first of an unbroken row of readings that
 	// all said: pending is 0, the log is unchanged, nothing is on its way to the
@@ -55,10 +60,24 @@ type drain struct {
 	told       time.Time // when the state of the wait was last logged
 }
 
-// settle is one wait. A step wait ends early: when the promise has been spent
-// once, or when a fault is in force.
-func (t *trial) settle(ctx context.Context, step bool) (properties.Drain, error) {
-	d := &drain{t: t, ledgers: t.ledgers, last: !step}
+// occasion is what a wait for the outbox stands before.
+type occasion uint8
+
+const (
+	// atTheEnd: whatever is missing has to be proven to be.
+	atTheEnd occasion = iota
+	// betweenSteps ends early: when the promise has been spent once, or when a
+	// fault is in force.
+	betweenSteps
+	// betweenSegments ends when the promise has been spent once: what is missing
+	// then is looked into by a trial of its own.
+	betweenSegments
+)
+
+// settle is one wait. Complete tells that it ended with everything there and
+// nothing left to do.
+func (t *trial) settle(ctx context.Context, before occasion) (drained properties.Drain, complete bool, err error) {
+	d := &drain{t: t, ledgers: t.ledgers, last: before != betweenSteps, between: before == betweenSegments}
 	begin := time.Now()
 	startPolls := t.rec.tally().idle
 	hurt := time.Time{}
@@ -67,7 +86,7 @@ func (t *trial) settle(ctx context.Context, step bool) (properties.Drain, error)
 		change := t.rec.wait()
 		healedAt, healthy, failure := t.warden.health()
 		if failure != nil {
-			return properties.Drain{}, failure
+			return properties.Drain{}, false, failure
 		}
 		if healedAt.After(since) || !healthy {
 			since, startPolls = time.Now(), t.rec.tally().idle
@@ -75,40 +94,45 @@ func (t *trial) settle(ctx context.Context, step bool) (properties.Drain, error)
 		if lost := t.warden.lost(); lost != "" {
 			// No evidence can come from a relay, an app or a consumer that does
 			// not run. The last readings are still taken.
-			return properties.Drain{Basis: properties.BasisNone, Why: lost}, nil
+			return properties.Drain{Basis: properties.BasisNone, Why: lost}, false, nil
 		}
 		if err := t.ledgers.refresh(ctx); err != nil {
-			return properties.Drain{}, err
+			return properties.Drain{}, false, err
 		}
 		if err := d.hasten(ctx, healthy); err != nil {
-			return properties.Drain{}, err
+			return properties.Drain{}, false, err
 		}
 		tally := t.rec.tally()
 		out := properties.Drain{Polls: tally.idle - startPolls, Time: time.Since(since), Healthy: healthy && t.relaysUp()}
 		if done, err := d.decide(ctx, &out, healthy, begin); err != nil || done {
-			return out, err
+			missing, unapplied := t.ledgers.outstanding(t.job.consumers())
+			return out, done && missing == 0 && unapplied == 0, err
 		}
-		if step {
-			if healthy {
-				hurt = time.Time{}
-			} else if hurt.IsZero() {
-				hurt = time.Now()
-			}
+		if healthy {
+			hurt = time.Time{}
+		} else if hurt.IsZero() {
+			hurt = time.Now()
+		}
+		if before != atTheEnd {
 			promise := t.promise()
+			if before == betweenSegments || !t.faulted() {
+				promise.Time = max(promise.Time, segmentLeast)
+			}
 			spent := out.Time > promise.Time && (out.Polls >= promise.Polls || out.Time > 3*promise.Time)
-			if spent || !hurt.IsZero() && time.Since(hurt) > stepHurt {
-				return out, nil
+			if spent || before == betweenSteps && !hurt.IsZero() && time.Since(hurt) > stepHurt {
+				out.Basis = properties.BasisNone
+				return out, false, nil
 			}
 		}
 		if err := pace(ctx, change); err != nil {
-			return out, err
+			return out, false, err
 		}
 	}
 }
 
 // pause waits between two steps of the workload.
 func (t *trial) pause(ctx context.Context) error {
-	_, err := t.settle(ctx, true)
+	_, _, err := t.settle(ctx, betweenSteps)
 	return err
 }
 
@@ -159,7 +183,7 @@ func (d *drain) decide(ctx context.Context, out *properties.Drain, healthy bool,
 // process may commit any more, and what committed until now has its events and
 // effects, too.
 func (d *drain) certain(ctx context.Context, begin time.Time, budget time.Duration) (bool, error) {
-	if len(d.t.scenario.Faults) == 0 || time.Since(begin) > budget {
+	if !d.t.faulted() || time.Since(begin) > budget {
 		return true, nil
 	}
 	if busy, err := d.t.orphansBusy(ctx); err != nil || busy {
@@ -190,6 +214,9 @@ func (d *drain) complete(out *properties.Drain, healthy bool) bool {
 	if d.ledgers.pending != nil {
 		settled = d.t.relaysInFlight() == 0 && *d.ledgers.pending == 0
 	}
+	if d.between && d.t.unfired() {
+		return false // a chain that goes on without its fault has shown nothing
+	}
 	if d.last && !spent && d.t.unfired() {
 		return false // an idle poll may be what a fault waits for
 	}
@@ -207,7 +234,7 @@ func (d *drain) hasten(ctx context.Context, healthy bool) error {
 	for _, b := range d.ledgers.backlog {
 		unacked += b.Unacked
 	}
-	if d.hastened || unacked == 0 || !healthy || len(d.t.scenario.Faults) == 0 || time.Duration(d.ledgers.ackWait) <= hastenTo {
+	if d.hastened || unacked == 0 || !healthy || !d.t.faulted() || time.Duration(d.ledgers.ackWait) <= hastenTo {
 		d.stillSince = time.Time{}
 		return nil
 	}

@@ -22,7 +22,7 @@ type instance struct {
 	mu      sync.Mutex
 	process *proc.Process
 	calls   *calls // the stdio conversation with the process; nil for other roles
-	lives   int
+	exits   int    // by itself, since it was last forgiven
 	// condemned is set before a kill of ours, so that the death is not taken
 	// for the process's own.
 	condemned bool
@@ -49,7 +49,6 @@ func (in *instance) start() error {
 		return fmt.Errorf("start %s: %w", in.id, err)
 	}
 	in.process = p
-	in.lives++
 	in.condemned = false
 	in.dead = make(chan struct{})
 	if in.spec.Stdin {
@@ -71,6 +70,9 @@ func (in *instance) watch(p *proc.Process, dead chan struct{}) {
 	in.up = make(chan struct{})
 	calls := in.calls
 	in.calls = nil
+	if !condemned {
+		in.exits++
+	}
 	in.mu.Unlock()
 	if calls != nil {
 		calls.close()
@@ -124,11 +126,11 @@ func (in *instance) conversation(called properties.Event) (*calls, <-chan struct
 }
 
 // backoff is how long a supervisor waits before it starts the instance again
-// after it exited by itself: longer at every life, as supervisors do.
+// after it exited by itself: longer every time, as supervisors do.
 func (in *instance) backoff() time.Duration {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return min(time.Duration(in.lives)*20*time.Millisecond, time.Second)
+	return min(time.Duration(in.exits)*20*time.Millisecond, time.Second)
 }
 
 // tail is the end of the instance's log, for an error that a person reads.
@@ -149,9 +151,16 @@ func logTail(path string) string {
 	return fmt.Sprintf("the end of its log (%s):\n%s", filepath.Base(path), data)
 }
 
-// lived is the number of lives that the instance has begun.
-func (in *instance) lived() int {
+// exited is how often the instance has exited by itself since it was forgiven.
+func (in *instance) exited() int {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.lives
+	return in.exits
+}
+
+// forgive forgets the instance's own exits: what comes is another segment.
+func (in *instance) forgive() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.exits = 0
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -23,6 +22,8 @@ type Outcome struct {
 	// Logs is the folder with the log of each instance; the job removes it at
 	// the next trial, so whoever wants to keep it copies it.
 	Logs string
+	// Segments is how many segments drained with all their faults struck.
+	Segments int
 }
 
 // TargetError says that the target, or its manifest, is not what it must be
@@ -60,6 +61,8 @@ type trial struct {
 
 	instances map[faults.Instance]*instance
 	order     []*instance // in the order of their start
+	segments  int         // drained, with all their faults struck
+	broken    string      // why segments were left out
 	firings   chan wire.Firing
 	exits     chan *instance
 	watchers  sync.WaitGroup
@@ -95,44 +98,23 @@ func (j *Job) Run(ctx context.Context, s scenario.Scenario, baseline *properties
 		return out, fmt.Errorf("make the trial's stream: %w", err)
 	}
 	defer func() { err = errors.Join(err, t.stream.Drop(context.WithoutCancel(ctx))) }()
-	t.board = wire.New(wire.Options{
-		Observe: t.rec.observe,
-		Fired: func(f wire.Firing) {
-			t.warden.noteFired(f)
-			t.firings <- f
-		},
-		Released: func(f wire.Firing) { t.warden.over(f, "released", "") },
-		Began:    t.rec.start,
-		Log:      j.log,
-	})
+	t.board = t.newBoard()
 	err = t.execute(ctx, baseline)
-	out.History = t.finish()
+	out.History, out.Segments = t.finish(), t.segments
 	return out, err
 }
 
 // execute is the trial from the first process to the last ledger. It returns
 // with every process dead and every connection closed.
 func (t *trial) execute(ctx context.Context, baseline *properties.Baseline) (err error) {
-	t.begin(baseline)
+	t.open(baseline)
 	wctx, stopWarden := context.WithCancel(ctx)
 	var wardens sync.WaitGroup
 	wardens.Go(func() { t.warden.run(wctx) })
-	var once sync.Once
-	stop := func() error {
-		var failed error
-		once.Do(func() {
-			// The warden first: it would start again what is killed now.
-			stopWarden()
-			wardens.Wait()
-			for _, in := range t.order {
-				failed = errors.Join(failed, in.kill())
-			}
-			failed = errors.Join(failed, t.board.Close())
-			t.watchers.Wait()
-			t.callers.Wait()
-		})
-		return failed
-	}
+	stop := t.stopper(func() {
+		stopWarden()
+		wardens.Wait()
+	})
 	defer func() { err = errors.Join(err, stop()) }()
 
 	if err := t.prepare(); err != nil {
@@ -141,20 +123,18 @@ func (t *trial) execute(ctx context.Context, baseline *properties.Baseline) (err
 	if err := t.board.Arm(t.scenario.Faults); err != nil {
 		return fmt.Errorf("arm the faults: %w", err)
 	}
-	held := t.scenario.Pace == scenario.Batch
-	if err := t.start(func(role string) bool { return role != "relay" || !held }); err != nil {
+	if err := t.play(ctx); err != nil {
 		return err
 	}
-	t.board.Start()
-	if err := t.work(ctx); err != nil {
-		return err
-	}
-	if err := t.start(func(role string) bool { return role == "relay" && held }); err != nil {
-		return err
-	}
-	drained, err := t.settle(ctx, false)
-	if err != nil {
-		return err
+	drained := properties.Drain{Basis: properties.BasisNone, Why: t.broken}
+	if t.broken == "" {
+		complete := false
+		if drained, complete, err = t.settle(ctx, atTheEnd); err != nil {
+			return err
+		}
+		if complete && !t.unfired() {
+			t.segments++
+		}
 	}
 	t.rec.add(properties.Event{Kind: properties.KindDrain, Drain: &drained})
 	if err := t.lookForBypasses(ctx); err != nil {
@@ -174,8 +154,8 @@ func (t *trial) execute(ctx context.Context, baseline *properties.Baseline) (err
 	return nil
 }
 
-// begin writes the head of the history.
-func (t *trial) begin(baseline *properties.Baseline) {
+// open writes the head of the history.
+func (t *trial) open(baseline *properties.Baseline) {
 	placed, aborted := t.scenario.Orders()
 	target := t.job.target
 	head := &properties.Trial{
@@ -185,7 +165,7 @@ func (t *trial) begin(baseline *properties.Baseline) {
 		Pending: target.Pending != "", Roles: t.job.roles(),
 		Baseline: baseline,
 	}
-	for _, f := range t.scenario.Faults {
+	for _, f := range t.scenario.AllFaults() {
 		head.Faults = append(head.Faults, f.String())
 	}
 	t.rec.add(properties.Event{Kind: properties.KindTrial, Trial: head})
@@ -210,21 +190,6 @@ func (t *trial) finish() []properties.Event {
 		}
 	}
 	return events
-}
-
-// unfired reports whether a fault still waits for its moment.
-func (t *trial) unfired() bool {
-	return slices.ContainsFunc(t.board.Faults(), func(s wire.Status) bool { return !s.Fired() })
-}
-
-// reportUnfired records the faults that never fired, with what was seen instead.
-func (t *trial) reportUnfired() {
-	for _, s := range t.board.Faults() {
-		if !s.Fired() {
-			t.rec.add(properties.Event{Kind: properties.KindFault, Fault: &properties.Fault{
-				Index: s.Index, What: "not fired", Text: s.Fault.String(), Why: s.Why}})
-		}
-	}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

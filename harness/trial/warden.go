@@ -18,8 +18,8 @@ const (
 	hangTime   = 250 * time.Millisecond
 	lingerTime = 150 * time.Millisecond
 	neverTime  = 250 * time.Millisecond
-	// maxLives ends the restarts of an instance that keeps exiting by itself.
-	maxLives = 20
+	// maxExits ends the restarts of an instance that keeps exiting by itself.
+	maxExits = 20
 )
 
 // warden reacts to what happens to the instances: it kills when a fault fires,
@@ -156,14 +156,14 @@ func (w *warden) kill(ctx context.Context, f wire.Firing) {
 // would. Without a planned fault an exit is the target's mistake.
 func (w *warden) revive(ctx context.Context, in *instance) {
 	w.hurt()
-	if len(w.t.scenario.Faults) == 0 {
+	if !w.t.faulted() {
 		w.fail(&TargetError{Instance: in.id.String(), What: "exited by itself, without a fault", Mend: in.tail()})
 		return
 	}
 	w.mu.Lock()
 	w.down++
-	if in.lived() > maxLives && w.gaveUp == "" {
-		w.gaveUp = fmt.Sprintf("%s keeps exiting by itself, also after %d restarts; %s", in.id, maxLives, in.tail())
+	if in.exited() > maxExits && w.gaveUp == "" {
+		w.gaveUp = fmt.Sprintf("%s keeps exiting by itself, also after %d restarts; %s", in.id, maxExits, in.tail())
 	}
 	over := w.gaveUp != ""
 	w.mu.Unlock()

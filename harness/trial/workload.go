@@ -21,10 +21,10 @@ const (
 	hurtLimit = 200 * time.Millisecond
 )
 
-// work runs the workload, step after step.
-func (t *trial) work(ctx context.Context) error {
+// work runs a segment's workload, step after step.
+func (t *trial) work(ctx context.Context, s scenario.Segment) error {
 	first := faults.Instance{Role: "app", Index: 0}
-	for i, step := range t.scenario.Workload {
+	for i, step := range s.Workload {
 		var err error
 		switch {
 		case step.Place != nil:
@@ -32,12 +32,12 @@ func (t *trial) work(ctx context.Context) error {
 		case step.Abort != nil:
 			t.call(ctx, first, "abort", *step.Abort)
 		default:
-			err = t.overlap(ctx, step.Overlap[0], step.Overlap[1])
+			err = t.overlap(ctx, s.Pace, step.Overlap[0], step.Overlap[1])
 		}
 		if err != nil {
 			return err
 		}
-		if t.scenario.Pace != scenario.Batch && i < len(t.scenario.Workload)-1 {
+		if s.Pace != scenario.Batch && i < len(s.Workload)-1 {
 			if err := t.pause(ctx); err != nil {
 				return err
 			}
@@ -112,7 +112,7 @@ func (t *trial) ask(ctx context.Context, in *instance, op string, o scenario.Ord
 // silent notes an app that does not speak the protocol. Without a fault there
 // is nothing to learn from such a target.
 func (t *trial) silent(in *instance, what string) {
-	if len(t.scenario.Faults) == 0 {
+	if !t.faulted() {
 		t.warden.fail(&TargetError{Instance: in.id.String(), What: what, Mend: "it takes one JSON line and answers with one, see docs/stdio.md; " + in.tail()})
 		return
 	}
@@ -149,7 +149,7 @@ func (t *trial) waitUp(ctx context.Context, in *instance, called properties.Even
 // commit is kept at the proxy until the second has committed and its event has
 // had its chance. When the first answers without a commit of its own on the
 // wire, there is nothing to keep back and the orders simply follow each other.
-func (t *trial) overlap(ctx context.Context, late, early scenario.Order) error {
+func (t *trial) overlap(ctx context.Context, pace scenario.Pace, late, early scenario.Order) error {
 	lateApp, earlyApp := faults.Instance{Role: "app", Index: 0}, faults.Instance{Role: "app", Index: 1}
 	hold := t.board.HoldNext(faults.Link{Instance: lateApp, Server: faults.Postgres}, "commit")
 	defer hold.Release()
@@ -166,7 +166,7 @@ func (t *trial) overlap(ctx context.Context, late, early scenario.Order) error {
 		return ctx.Err()
 	}
 	t.call(ctx, earlyApp, "place", early)
-	if t.scenario.Pace != scenario.Batch {
+	if pace != scenario.Batch {
 		if err := t.awaitEvent(ctx, early.Order); err != nil {
 			return err
 		}

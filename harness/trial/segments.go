@@ -1,0 +1,176 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/outboxtest/outboxtest/faults"
+	"github.com/outboxtest/outboxtest/faults/wire"
+	"github.com/outboxtest/outboxtest/harness/scenario"
+	"github.com/outboxtest/outboxtest/properties"
+)
+
+// play starts the roles and works the segments of the scenario, one after
+// another: each begins when the one before has drained, with every fault struck
+// and healed. Where that does not come about, those that follow are left out,
+// and the history says so.
+func (t *trial) play(ctx context.Context) error {
+	all := t.scenario.All()
+	for i, s := range all {
+		if err := t.playSegment(ctx, i, s); err != nil {
+			return err
+		}
+		if i == len(all)-1 {
+			break
+		}
+		ended, complete, err := t.settle(ctx, betweenSegments)
+		if err != nil {
+			return err
+		}
+		if !complete || t.unfired() {
+			t.broken = fmt.Sprintf("segment %d did not drain with its faults struck, and what follows was left out: the wait ended on %s after %v", i, ended.Basis, ended.Time)
+			return nil
+		}
+		t.segments++
+	}
+	return nil
+}
+
+// playSegment works one segment.
+func (t *trial) playSegment(ctx context.Context, i int, s scenario.Segment) error {
+	held := s.Pace == scenario.Batch
+	if i == 0 {
+		if err := t.start(func(role string) bool { return role != "relay" || !held }); err != nil {
+			return err
+		}
+		t.board.Start()
+	} else if err := t.begin(i, s, held); err != nil {
+		return err
+	}
+	if err := t.work(ctx, s); err != nil {
+		return err
+	}
+	return t.start(func(role string) bool { return role == "relay" && held })
+}
+
+// begin begins a segment after the first.
+func (t *trial) begin(i int, s scenario.Segment, held bool) error {
+	if held {
+		if err := t.restRelays(); err != nil {
+			return err
+		}
+	}
+	for _, in := range t.order {
+		in.forgive()
+	}
+	t.rec.add(properties.Event{Kind: properties.KindSegment, Segment: i})
+	if err := t.board.Next(s.Faults); err != nil {
+		return fmt.Errorf("arm the faults of segment %d: %w", i, err)
+	}
+	return nil
+}
+
+// restRelays kills the relays, which have nothing to do, and returns when their
+// connections are closed: what comes on those links next is of new processes.
+func (t *trial) restRelays() error {
+	const limit = 10 * time.Second
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for _, in := range t.order {
+		if in.id.Role != "relay" {
+			continue
+		}
+		if err := in.kill(); err != nil {
+			return err
+		}
+		for _, server := range []faults.Server{faults.Postgres, faults.Broker} {
+			link := faults.Link{Instance: in.id, Server: server}
+			for {
+				change := t.board.Changed()
+				if s := t.board.State(link); s.Readable+s.Opaque == 0 {
+					break
+				}
+				select {
+				case <-change:
+				case <-timer.C:
+					return fmt.Errorf("the connections of %s were still open %v after its process was dead", in.id, limit)
+				case <-t.ctx.Done():
+					return t.ctx.Err()
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// faulted reports whether the scenario has any fault: without one, a target
+// that misbehaves is not what it must be.
+func (t *trial) faulted() bool { return len(t.scenario.AllFaults()) > 0 }
+
+// unfired reports whether a fault still waits for its moment.
+func (t *trial) unfired() bool {
+	for _, s := range t.board.Faults() {
+		if !s.Fired() {
+			return true
+		}
+	}
+	return false
+}
+
+// reportUnfired records the faults that never fired, with what was seen
+// instead, and those of segments that were not reached.
+func (t *trial) reportUnfired() {
+	armed := t.board.Faults()
+	for i, f := range t.scenario.AllFaults() {
+		why := t.broken
+		if i < len(armed) {
+			if armed[i].Fired() {
+				continue
+			}
+			why = armed[i].Why
+		}
+		t.rec.add(properties.Event{Kind: properties.KindFault, Fault: &properties.Fault{
+			Index: i, What: "not fired", Text: f.String(), Why: why}})
+	}
+	if t.broken != "" {
+		t.rec.problem(t.broken)
+	}
+}
+
+// newBoard makes the switchboard of the trial, which tells the recorder and the
+// warden what happens.
+func (t *trial) newBoard() *wire.Board {
+	return wire.New(wire.Options{
+		Observe: t.rec.observe,
+		Fired: func(f wire.Firing) {
+			t.warden.noteFired(f)
+			t.firings <- f
+		},
+		Released: func(f wire.Firing) { t.warden.over(f, "released", "") },
+		Began:    t.rec.start,
+		Log:      t.job.log,
+	})
+}
+
+// stopper ends everything that the trial has started, the first time that it is
+// called.
+func (t *trial) stopper(stopWarden func()) func() error {
+	done := false
+	return func() (failed error) {
+		if done {
+			return nil
+		}
+		done = true
+		// The warden first: it would start again what is killed now.
+		stopWarden()
+		for _, in := range t.order {
+			failed = errors.Join(failed, in.kill())
+		}
+		failed = errors.Join(failed, t.board.Close())
+		t.watchers.Wait()
+		t.callers.Wait()
+		return failed
+	}
+}
