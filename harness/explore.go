@@ -47,6 +47,9 @@ func (r *run) explore(ctx context.Context) error {
 		if drawing.Err() != nil {
 			return cmp.Or(ctx.Err(), search.ErrStop)
 		}
+		if shard := r.options.Shard; shard.Of > 0 && i%shard.Of != shard.Index-1 {
+			return nil
+		}
 		s := space.Draw(r.options.Seed, i)
 		v, err := r.try(ctx, worker, s)
 		if err != nil {

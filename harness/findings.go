@@ -3,7 +3,6 @@ package harness
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -22,8 +21,8 @@ type findings struct {
 	order   []string // property names as they were first judged
 	claimed map[string]bool
 	verdict map[string]properties.Verdict
-	why     map[string][]string
-	other   []string // reasons for unknown that belong to no property
+	why     map[string]*reasons
+	other   reasons // for unknown, where they belong to no property
 	found   map[string]*report.Violation
 	list    []*finding
 }
@@ -47,7 +46,7 @@ func (x *finding) share() float64 {
 }
 
 func newFindings() *findings {
-	return &findings{claimed: map[string]bool{}, verdict: map[string]properties.Verdict{}, why: map[string][]string{}, found: map[string]*report.Violation{}}
+	return &findings{claimed: map[string]bool{}, verdict: map[string]properties.Verdict{}, why: map[string]*reasons{}, found: map[string]*report.Violation{}}
 }
 
 func (f *findings) lock(do func()) {
@@ -98,7 +97,7 @@ func (r *run) take(ctx context.Context, worker int, v visit, where string) error
 	f := r.findings
 	f.lock(func() {
 		for _, reason := range v.judgement.Why {
-			f.note(&f.other, where, v, reason)
+			f.other.add(whence(where, v), reason)
 		}
 		for _, p := range v.judgement.Results {
 			if _, known := f.verdict[p.Property]; !known {
@@ -108,11 +107,12 @@ func (r *run) take(ctx context.Context, worker int, v visit, where string) error
 			f.claimed[p.Property] = p.Claimed
 			f.verdict[p.Property] = f.verdict[p.Property].Worse(p.Verdict)
 			if p.Verdict == properties.UnknownResult {
-				list := f.why[p.Property]
-				for _, reason := range p.Why {
-					f.note(&list, where, v, reason)
+				if f.why[p.Property] == nil {
+					f.why[p.Property] = &reasons{}
 				}
-				f.why[p.Property] = list
+				for _, reason := range p.Why {
+					f.why[p.Property].add(whence(where, v), reason)
+				}
 			}
 			for _, violation := range p.Violations {
 				key := p.Property + " " + kindOfPoint(v.scenario)
@@ -134,28 +134,24 @@ func (r *run) take(ctx context.Context, worker int, v visit, where string) error
 	return nil
 }
 
-// note adds a reason, with the fault of the trial that gave it; the list stays
-// readable.
-func (f *findings) note(list *[]string, where string, v visit, reason string) {
-	const most = 10
-	if len(v.scenario.Faults) > 0 {
-		reason = fmt.Sprintf("%s: %s: %s", where, v.scenario.Faults[len(v.scenario.Faults)-1], reason)
-	} else {
-		reason = fmt.Sprintf("%s, no fault: %s", where, reason)
+// whence names a trial: its run and its last fault.
+func whence(where string, v visit) string {
+	all := v.scenario.AllFaults()
+	if len(all) == 0 {
+		return where + ", no fault"
 	}
-	if len(*list) < most && !slices.Contains(*list, reason) {
-		*list = append(*list, reason)
-	}
+	return fmt.Sprintf("%s: %s", where, all[len(all)-1])
 }
 
 // kindOfPoint names a scenario's faults without their occurrence: the same
 // statement of another order shows the same bug.
 func kindOfPoint(s scenario.Scenario) string {
-	if len(s.Faults) == 0 {
+	all := s.AllFaults()
+	if len(all) == 0 {
 		return noFault
 	}
 	var kinds []string
-	for _, f := range s.Faults {
+	for _, f := range all {
 		if f.At != nil {
 			p := *f.At
 			p.N = 1
@@ -173,9 +169,10 @@ func (r *run) writeDown(ctx context.Context, worker int, v visit, property strin
 	into.Summary, into.Order, into.Evidence = violation.Summary, violation.Order, violation.Evidence
 	into.Point, into.Fault = noFault, ""
 	var texts []string
-	for i, f := range v.scenario.Faults {
+	all := v.scenario.AllFaults()
+	for i, f := range all {
 		texts = append(texts, f.String())
-		if i == len(v.scenario.Faults)-1 && f.At != nil {
+		if i == len(all)-1 && f.At != nil {
 			into.Point = f.At.String()
 		} else if f.At == nil {
 			into.Point = "clock " + f.Clock.String()

@@ -69,7 +69,7 @@ func TestWhatIsLeftOutHidesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !r.earned {
-				t.Fatalf("the fault-free runs are not earned: %v", r.findings.other)
+				t.Fatalf("the fault-free runs are not earned: %v", r.findings.other.told())
 			}
 			visited, left := r.cells(h.points)
 			left = slices.DeleteFunc(left, func(c search.Cell) bool { return !h.leftOut(c) })

@@ -28,6 +28,20 @@ type Options struct {
 	Faults []faults.Kind
 	// Points keeps the cells whose point contains this text.
 	Points string
+	// Depth says which second faults are swept: [DepthPublish] (the zero value),
+	// [DepthSingle] or [DepthPairs]. Those after a broken publish are swept only
+	// when Points is empty.
+	Depth int
+	// Budget is the time after which no new cell is begun, counted from the first
+	// fault-free run; 0 means none. Exploring has a time of its own.
+	Budget time.Duration
+	// Chain is how many cells share a trial at most, one after another on the same
+	// processes; 0 means 16. With 1 every cell has a trial of its own. Cells of a
+	// run's first order always have.
+	Chain int
+	// Shard is the part of the cells, and of the random scenarios, that this run
+	// takes; the zero value takes all.
+	Shard Shard
 	// Explore adds random scenarios for this long.
 	Explore time.Duration
 	// ExploreTrials ends exploring after so many trials; 0 means no bound.
@@ -77,6 +91,20 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Jobs < 0 || o.Orders < 0 || o.Replays < 0 || o.Explore < 0 || o.ExploreTrials < 0 {
 		return o, &InputError{"jobs, orders, replays and explore are not negative"}
 	}
+	if o.Depth < DepthPublish || o.Depth > DepthPairs {
+		return o, &InputError{fmt.Sprintf("--depth %d: 1 strikes once in a trial, 2 also during the recovery from every kind of fault, 0 only during that from a broken publish", o.Depth)}
+	}
+	if o.Chain < 0 {
+		return o, &InputError{fmt.Sprintf("--chain %d: give the largest number of cells that may share a trial, from 1", o.Chain)}
+	}
+	if o.Budget < 0 {
+		return o, &InputError{fmt.Sprintf("--budget %v: give a time that is not negative, such as 10m", o.Budget)}
+	}
+	if o.Shard != (Shard{}) {
+		if err := checkShard(o.Shard); err != nil {
+			return o, &InputError{"--shard " + err.Error()}
+		}
+	}
 	if o.Jobs > maxJobs {
 		return o, &InputError{fmt.Sprintf("--jobs %d: each job has a Postgres and a broker of its own; at most %d are started", o.Jobs, maxJobs)}
 	}
@@ -92,6 +120,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Orders == 0 {
 		o.Orders = 3
+	}
+	if o.Chain == 0 {
+		o.Chain = chainLength
 	}
 	if o.Out == "" {
 		o.Out = DefaultOut

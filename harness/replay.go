@@ -47,10 +47,8 @@ func (s *Session) Replay(ctx context.Context, target targets.Target, sc scenario
 		return Replayed{}, err
 	}
 	r := &run{session: s, target: target, options: o, jobs: jobs, findings: newFindings()}
-	if len(sc.Faults) > 0 {
-		calm := sc
-		calm.Faults = nil
-		v, err := r.try(ctx, 0, calm)
+	if len(sc.AllFaults()) > 0 {
+		v, err := r.try(ctx, 0, sc.Calm())
 		if err != nil {
 			return Replayed{}, fmt.Errorf("the scenario without its faults: %w", err)
 		}
@@ -100,7 +98,7 @@ func fits(sc scenario.Scenario, target targets.Target) error {
 	if sc.Overlaps() {
 		apps = 2
 	}
-	for i, f := range sc.Faults {
+	for i, f := range sc.AllFaults() {
 		in := f.Instance()
 		if !has[in.Role] {
 			return &InputError{fmt.Sprintf("fault %d names %s, but the target %s has no process for the role %s (it says relay: app)", i+1, in, target.Name, in.Role)}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/outboxtest/outboxtest/harness/report"
-	"github.com/outboxtest/outboxtest/harness/search"
 	"github.com/outboxtest/outboxtest/properties"
 )
 
@@ -18,9 +17,16 @@ func (r *run) result(took time.Duration) Result {
 	out := Result{
 		Version: report.Version, Target: r.target.Name, Verdict: properties.Pass,
 		Seed: r.options.Seed, Seconds: took.Seconds(), Trials: f.trials,
-		Points: r.points, Unreached: r.unreached, Environment: r.environment(),
-		Why: f.other, Explored: r.explored,
+		Environment: r.environment(), Why: f.other.told(), Explored: r.explored, CellsDigest: r.digest,
 	}
+	if r.options.Shard.Of > 0 {
+		shard := r.options.Shard
+		out.Shard = &shard
+	}
+	if r.coverage != nil {
+		out.Matrix = r.coverage.matrix(r.ended())
+	}
+	out.Count()
 	if r.target.Ref != "" {
 		out.Target = r.target.Ref
 	}
@@ -30,7 +36,7 @@ func (r *run) result(took time.Duration) Result {
 	// What comes back every time is what a person wants to begin with.
 	slices.SortStableFunc(f.list, func(a, b *finding) int { return cmp.Compare(b.share(), a.share()) })
 	for _, name := range f.order {
-		p := report.Property{Name: name, Claimed: f.claimed[name], Verdict: f.verdict[name], Why: f.why[name], Violations: []report.Violation{}}
+		p := report.Property{Name: name, Claimed: f.claimed[name], Verdict: f.verdict[name], Why: f.why[name].told(), Violations: []report.Violation{}}
 		for _, x := range f.list {
 			if x.property == name {
 				p.Violations = append(p.Violations, *x.violation)
@@ -41,17 +47,18 @@ func (r *run) result(took time.Duration) Result {
 		}
 		out.Properties = append(out.Properties, p)
 	}
-	for _, reason := range search.Reasons() {
-		if n := r.leftOut[reason]; n > 0 {
-			out.LeftOut = append(out.LeftOut, report.LeftOut{Reason: reason, Cells: n})
-			out.Points.NotApplicable += n
-		}
-	}
-	out.Points.Total += out.Points.NotApplicable
-	if len(f.other) > 0 || len(r.unreached) > 0 {
+	if len(out.Why) > 0 || !out.Complete() {
 		out.Verdict = out.Verdict.Worse(properties.UnknownResult)
 	}
 	return out
+}
+
+// ended is why the cells whose turn never came had none.
+func (r *run) ended() string {
+	if r.interrupted {
+		return report.ReasonInterrupted
+	}
+	return report.ReasonStopped
 }
 
 func (r *run) environment() report.Environment {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/outboxtest/outboxtest/harness/report"
@@ -14,14 +13,6 @@ import (
 	"github.com/outboxtest/outboxtest/properties"
 	"github.com/outboxtest/outboxtest/targets"
 )
-
-// recoveryBound is the number of second faults that are tried after one broken
-// publish.
-const recoveryBound = 16
-
-// recovery is the phase of the second faults. Its cells come from a trial with
-// a fault, not from a recorded run, and the same recovery may not come again.
-const recovery = "recovery"
 
 // Run tests one target in a session of its own. See [Session.Run].
 func Run(ctx context.Context, target targets.Target, o Options) (Result, error) {
@@ -55,12 +46,13 @@ func (s *Session) Run(ctx context.Context, target targets.Target, o Options) (Re
 	if err != nil {
 		return Result{}, err
 	}
-	r := &run{session: s, target: target, options: o, jobs: jobs, findings: newFindings()}
-	if err := r.everything(ctx); err != nil {
-		r.findings.lock(func() { r.findings.other = append(r.findings.other, "the run came to no end: "+err.Error()) })
-		return r.result(time.Since(begin)), err
+	r := &run{session: s, target: target, options: o, jobs: jobs, findings: newFindings(), begin: begin, budget: newBudget(o.Budget, begin)}
+	err = r.everything(ctx)
+	if err != nil {
+		r.interrupted = true
+		r.findings.lock(func() { r.findings.other.add("", "the run came to no end: "+err.Error()) })
 	}
-	return r.result(time.Since(begin)), nil
+	return r.result(time.Since(begin)), err
 }
 
 // run is one run of one target.
@@ -71,13 +63,15 @@ type run struct {
 	jobs     []*trial.Job
 	findings *findings
 
-	recordings []search.Recording
-	baselines  map[string]*properties.Baseline // by workload
-	earned     bool
-	points     report.Points
-	leftOut    map[string]int
-	unreached  []report.Unreached
-	explored   *report.Explored
+	begin       time.Time
+	budget      budget
+	recordings  []search.Recording
+	baselines   map[string]*properties.Baseline // by workload
+	earned      bool
+	coverage    *coverage // nil until the cells are known
+	digest      string
+	interrupted bool
+	explored    *report.Explored
 }
 
 func (r *run) everything(ctx context.Context) error {
@@ -90,6 +84,9 @@ func (r *run) everything(ctx context.Context) error {
 		return nil
 	}
 	if !r.options.SkipSweep {
+		if r.budget.spent() {
+			r.findings.other.add("", r.budget.spentOnRecording(time.Since(r.begin)))
+		}
 		if err := r.sweep(ctx); err != nil || r.stopped() {
 			return err
 		}
@@ -141,116 +138,6 @@ func overlaps(t targets.Target) bool { return !t.Relay.InApp || t.Limits.Replica
 // aborts reports whether the app can be asked to roll an order back: the
 // harness's own app always can.
 func aborts(t targets.Target) bool { return t.App.Abort || len(t.App.SQL) > 0 }
-
-// sweep visits the cells of the recorded runs, and then strikes once more
-// after a broken publish.
-func (r *run) sweep(ctx context.Context) error {
-	o := search.Options{Faults: r.options.Faults, Points: r.options.Points, Everything: r.options.everything}
-	r.leftOut = map[string]int{}
-	var cells []search.Cell
-	for _, rec := range r.recordings {
-		if !rec.Run.Swept {
-			continue
-		}
-		some, left := search.Cells(rec, o)
-		cells = append(cells, some...)
-		for _, l := range left {
-			r.leftOut[l.Reason] += l.Cells
-		}
-	}
-	search.Likeliest(cells)
-	if len(cells) == 0 {
-		return &InputError{fmt.Sprintf("no cell of the recorded runs matches --faults %v --points %q", r.options.Faults, r.options.Points)}
-	}
-	r.points.Total += len(cells)
-	var second []search.Cell
-	breaks := map[string]bool{}
-	if o.Points == "" {
-		for _, c := range search.Publishes(cells) {
-			breaks[c.String()] = true
-		}
-	}
-	err := r.visitAll(ctx, "sweep", cells, func(c search.Cell, v visit) {
-		if breaks[c.String()] && v.fired() && v.judgement.Verdict == properties.Pass {
-			second = append(second, search.Recovery(search.Recording{Run: search.Run{Name: c.Run, Scenario: c.Scenario}, History: v.history}, recoveryBound)...)
-		}
-	})
-	if err != nil || r.stopped() {
-		return err
-	}
-	r.points.Total += len(second)
-	return r.visitAll(ctx, recovery, second, func(search.Cell, visit) {})
-}
-
-// visitAll visits cells on all jobs.
-func (r *run) visitAll(ctx context.Context, phase string, cells []search.Cell, after func(search.Cell, visit)) error {
-	done := 0
-	return search.Each(ctx, len(r.jobs), slices.Values(cells), func(ctx context.Context, worker int, c search.Cell) error {
-		if r.findings.convicted(c.Scenario) {
-			r.leave(search.ReasonConvicted, func() { done++ })
-			return nil
-		}
-		v, err := r.tryUntilFired(ctx, worker, c)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c, err)
-		}
-		if phase == recovery && !v.fired() && v.judgement.Verdict != properties.Fail {
-			r.leave(search.ReasonRecovery, func() {
-				done++
-				r.progress(phase, done, len(cells))
-			})
-			return nil
-		}
-		if err := r.take(ctx, worker, v, c.Run); err != nil {
-			return err
-		}
-		r.findings.lock(func() {
-			if v.fired() {
-				r.points.Exercised++
-			} else {
-				r.points.Unreached++
-				r.unreached = append(r.unreached, report.Unreached{Run: c.Run, Fault: c.Fault.String(), Why: v.whyUnfired()})
-			}
-			done++
-			after(c, v)
-			r.progress(phase, done, len(cells))
-		})
-		return r.stop()
-	})
-}
-
-// leave takes a planned cell back, for a reason that the report tells.
-func (r *run) leave(reason string, and func()) {
-	r.findings.lock(func() {
-		r.points.Total--
-		r.leftOut[reason]++
-		and()
-	})
-}
-
-func (r *run) stop() error {
-	if r.stopped() {
-		return search.ErrStop
-	}
-	return nil
-}
-
-// tryUntilFired repeats a trial whose fault did not fire, or that came to no
-// verdict, a bounded number of times. The last trial counts.
-func (r *run) tryUntilFired(ctx context.Context, worker int, c search.Cell) (visit, error) {
-	const attempts = 3
-	for i := 1; ; i++ {
-		v, err := r.try(ctx, worker, c.Scenario)
-		if err != nil {
-			return v, err
-		}
-		decided := v.fired() && v.judgement.Verdict != properties.UnknownResult || v.judgement.Verdict == properties.Fail
-		if decided || i == attempts {
-			return v, nil
-		}
-		r.options.Log.Debug("trial repeated", "cell", c.String(), "verdict", v.judgement.Verdict, "why", v.reasons())
-	}
-}
 
 func (r *run) progress(phase string, done, total int) {
 	if r.options.Progress != nil {

@@ -17,6 +17,8 @@ type visit struct {
 	history   []properties.Event
 	judgement properties.Judgement
 	logs      string
+	// segments is how many segments drained with all their faults struck.
+	segments int
 }
 
 // try executes a scenario once and judges it. In a faulted trial a target that
@@ -27,15 +29,15 @@ func (r *run) try(ctx context.Context, worker int, s scenario.Scenario) (visit, 
 	r.findings.lock(func() { r.findings.trials++ })
 	if err != nil {
 		var wrong *trial.TargetError
-		if ctx.Err() != nil || !errors.As(err, &wrong) || len(s.Faults) == 0 {
+		if ctx.Err() != nil || !errors.As(err, &wrong) || len(s.AllFaults()) == 0 {
 			return visit{}, err
 		}
 	}
-	return visit{scenario: s, history: out.History, judgement: properties.Judge(out.History), logs: out.Logs}, nil
+	return visit{scenario: s, history: out.History, judgement: properties.Judge(out.History), logs: out.Logs, segments: out.Segments}, nil
 }
 
 // fired reports whether every planned fault struck.
-func (v visit) fired() bool { return v.struck() == len(v.scenario.Faults) }
+func (v visit) fired() bool { return v.struck() == len(v.scenario.AllFaults()) }
 
 // struck counts the planned faults that struck.
 func (v visit) struck() int {
@@ -76,7 +78,7 @@ func (v visit) reasons() []string {
 // baseline is what the scenario's workload showed without faults, if it was
 // run.
 func (r *run) baseline(s scenario.Scenario) (b *properties.Baseline) {
-	if len(s.Faults) == 0 {
+	if len(s.AllFaults()) == 0 {
 		return nil
 	}
 	r.findings.lock(func() { b = r.baselines[workloadOf(s)] })
@@ -85,19 +87,26 @@ func (r *run) baseline(s scenario.Scenario) (b *properties.Baseline) {
 
 // learn keeps the baseline that a fault-free trial gives.
 func (r *run) learn(v visit) {
-	if b := properties.BaselineOf(v.history); b != nil {
-		r.findings.lock(func() {
-			if r.baselines == nil {
-				r.baselines = map[string]*properties.Baseline{}
-			}
-			r.baselines[workloadOf(v.scenario)] = b
-		})
+	r.baseOn(v.scenario, properties.BaselineOf(v.history))
+}
+
+// baseOn keeps a baseline for a scenario's workload.
+func (r *run) baseOn(s scenario.Scenario, b *properties.Baseline) {
+	if b == nil {
+		return
 	}
+	r.findings.lock(func() {
+		if r.baselines == nil {
+			r.baselines = map[string]*properties.Baseline{}
+		}
+		r.baselines[workloadOf(s)] = b
+	})
 }
 
 // workloadOf names a workload and its pace, whatever its faults.
 func workloadOf(s scenario.Scenario) string {
-	text, err := json.Marshal(scenario.Scenario{Pace: s.Pace, Workload: s.Workload})
+	calm := s.Calm()
+	text, err := json.Marshal(scenario.Scenario{Pace: s.Pace, Workload: s.Workload, Segments: calm.Segments})
 	if err != nil {
 		panic(err) // plain data
 	}

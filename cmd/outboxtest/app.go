@@ -87,7 +87,7 @@ something; 130 interrupted.`,
 	root.SetOut(a.out)
 	root.SetErr(a.errOut)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, err) })
-	root.AddCommand(a.demo(), a.runTarget(), a.replay(), a.check(), a.list(), a.doctor())
+	root.AddCommand(a.demo(), a.runTarget(), a.replay(), a.check(), a.merge(), a.list(), a.doctor())
 	return root
 }
 

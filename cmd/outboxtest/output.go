@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -44,7 +45,7 @@ func (o output) object(v any) error {
 	if err != nil {
 		return fmt.Errorf("write the result as JSON: %w", err)
 	}
-	text = append(text, '\n')
+	text = append(cellsOnOneLine(text), '\n')
 	if o.file != "" {
 		if err := os.WriteFile(o.file, text, 0o644); err != nil {
 			return fmt.Errorf("write the result as JSON: %w", err)
@@ -55,4 +56,30 @@ func (o output) object(v any) error {
 		return fmt.Errorf("write the result as JSON to standard output: %w", err)
 	}
 	return nil
+}
+
+// cellsOnOneLine joins the lines of each cell of a matrix: there are hundreds of
+// them, and they are read below each other.
+func cellsOnOneLine(text []byte) []byte {
+	var out []byte
+	inCell := false
+	lines := bytes.Split(text, []byte("\n"))
+	for i, line := range lines {
+		words := bytes.TrimLeft(line, " ")
+		opens := string(words) == "{" && i+1 < len(lines) && bytes.HasPrefix(bytes.TrimLeft(lines[i+1], " "), []byte(`"moment":`))
+		switch {
+		case inCell && bytes.HasPrefix(words, []byte("}")):
+			out, inCell = append(out, words...), false
+		case inCell && out[len(out)-1] == ',':
+			out = append(append(out, ' '), words...)
+		case inCell:
+			out = append(out, words...)
+		default:
+			if i > 0 {
+				out = append(out, '\n')
+			}
+			out, inCell = append(out, line...), opens
+		}
+	}
+	return out
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -18,6 +20,10 @@ type runFlags struct {
 	orders        int
 	faults        []string
 	points        string
+	depth         int
+	chain         int
+	budget        time.Duration
+	shard         string
 	explore       time.Duration
 	exploreTrials int
 	seed          uint64
@@ -35,11 +41,18 @@ func (a *app) runTarget() *cobra.Command {
 point that they show, and judges each trial. A violation is replayed before it
 is reported, and comes with its evidence and the file that replays it.
 
+A fault that did not strike, and a cell that had no turn within --budget, leave
+the verdict unknown: coverage is part of the result. DIR/coverage.txt (--out) shows
+every cell, and docs/coverage.md says what they are. --shard I/N takes one part of
+them, the same on every machine; outboxtest merge joins the parts.
+
 TARGET is the path of a manifest (docs/manifest.md), or the name of a built-in
 target (outboxtest list).`,
 		Example: `  outboxtest run my-outbox.yaml
   outboxtest run save-then-send --json result.json
   outboxtest run my-outbox.yaml --faults kill --points 'relay.0/postgres "commit"'
+  outboxtest run my-outbox.yaml --budget 10m
+  outboxtest run my-outbox.yaml --shard 1/4 --out shard-1
   outboxtest run my-outbox.yaml --explore 5m
   outboxtest run polling --sweep=false --explore-trials 1000 --seed 1`,
 		Args: args(cobra.ExactArgs(1)),
@@ -50,6 +63,10 @@ target (outboxtest list).`,
 	set.IntVar(&f.orders, "orders", 3, "place `N` orders in a recorded run")
 	set.StringSliceVar(&f.faults, "faults", []string{"kill", "cut"}, "sweep these `KINDS` of fault: kill, cut, hang")
 	set.StringVar(&f.points, "points", "", "sweep only the points that contain `TEXT`, such as relay.0/broker")
+	set.IntVar(&f.depth, "depth", harness.DepthPublish, "strike at depth `N`: 1 is once in a trial, 2 once more while the target recovers from every kind of fault, 0 the latter only after a broken publish")
+	set.IntVar(&f.chain, "chain", 0, "let at most `N` cells share a trial, one after another on the same processes (default 16); 1 starts everything anew for each cell")
+	set.DurationVar(&f.budget, "budget", 0, "begin no new cell after this long (`DURATION`, such as 10m); the likeliest cells come first, and what had no turn makes the verdict unknown")
+	set.StringVar(&f.shard, "shard", "", "take the `I/N`-th part of the cells, such as 1/4; outboxtest merge joins the parts")
 	set.DurationVar(&f.explore, "explore", 0, "then try random scenarios for this long (`DURATION`, such as 5m)")
 	set.IntVar(&f.exploreTrials, "explore-trials", 0, "try `N` random scenarios at most; alone, exactly so many")
 	set.Uint64Var(&f.seed, "seed", 0, "draw the random scenarios from seed `N` (default: a new one, which the report tells)")
@@ -73,6 +90,9 @@ func (a *app) runOne(cmd *cobra.Command, name string, f runFlags) (properties.Ve
 	if err != nil {
 		return "", err
 	}
+	if err := forget(o.Out); err != nil {
+		return "", err
+	}
 	o.Progress = a.meter.of(target.Ref)
 	var result harness.Result
 	err = a.session(cmd.Context(), o, func(s *harness.Session) error {
@@ -87,8 +107,16 @@ func (a *app) runOne(cmd *cobra.Command, name string, f runFlags) (properties.Ve
 		}
 		return "", err
 	}
+	if err := leave(o.Out, result); err != nil {
+		return "", err
+	}
 	if err := report.Write(out.text, result, out.color); err != nil {
 		return "", err
+	}
+	if len(result.Matrix) > 0 {
+		if _, err := fmt.Fprintf(out.text, "cell by cell: %s\n", filepath.Join(o.Out, report.CoverageFile)); err != nil {
+			return "", err
+		}
 	}
 	return result.Verdict, out.object(result)
 }
@@ -104,6 +132,20 @@ func (f *runFlags) runOptions(a *app, cmd *cobra.Command) (harness.Options, erro
 	}{{"--orders", f.orders, 1}, {"--replays", f.replays, 0}, {"--explore-trials", f.exploreTrials, 0}} {
 		if n.value < n.from {
 			return o, badInput("%s %d: give a number from %d", n.flag, n.value, n.from)
+		}
+	}
+	if f.chain < 0 || cmd.Flags().Changed("chain") && f.chain == 0 {
+		return o, badInput("--chain %d: give a number from 1", f.chain)
+	}
+	if f.depth < harness.DepthPublish || f.depth > harness.DepthPairs {
+		return o, badInput("--depth %d: give 0, 1 or 2", f.depth)
+	}
+	if f.budget < 0 || f.budget == 0 && cmd.Flags().Changed("budget") {
+		return o, badInput("--budget %v: give a time, such as 10m, or leave it out for no bound", f.budget)
+	}
+	if f.shard != "" || cmd.Flags().Changed("shard") {
+		if o.Shard, err = harness.ParseShard(f.shard); err != nil {
+			return o, badInput("--shard: %w", err)
 		}
 	}
 	if f.explore < 0 {
@@ -122,12 +164,17 @@ func (f *runFlags) runOptions(a *app, cmd *cobra.Command) (harness.Options, erro
 		}
 	}
 	if !f.sweep {
-		for _, flag := range []string{"faults", "points"} {
+		for _, flag := range []string{"faults", "points", "depth", "chain", "budget"} {
 			if cmd.Flags().Changed(flag) {
-				return o, badInput("--%s chooses what is swept, and --sweep=false sweeps nothing: leave one of them out", flag)
+				what := "chooses what is swept"
+				if flag == "budget" {
+					what = "is of the sweep"
+				}
+				return o, badInput("--%s %s, and --sweep=false sweeps nothing: leave one of them out", flag, what)
 			}
 		}
 	}
+	o.Depth, o.Budget, o.Chain = f.depth, f.budget, f.chain
 	o.Orders, o.Points, o.Explore, o.ExploreTrials = f.orders, f.points, f.explore, f.exploreTrials
 	o.Seed, o.Replays, o.SkipSweep, o.StopAtFirst = f.seed, f.replays, !f.sweep, f.stop
 	return o, nil

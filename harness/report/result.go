@@ -2,7 +2,11 @@
 // object, see docs/json.md) and as people do.
 package report
 
-import "github.com/outboxtest/outboxtest/properties"
+import (
+	"fmt"
+
+	"github.com/outboxtest/outboxtest/properties"
+)
 
 // Version is the version of the JSON object.
 const Version = 1
@@ -17,19 +21,33 @@ type Result struct {
 	Trials          int                `json:"trials"`
 	TrialsPerSecond float64            `json:"trials_per_second"`
 	Points          Points             `json:"points"`
-	Properties      []Property         `json:"properties"`
+	// Recovery counts the cells of second faults, which are not among Points;
+	// nil when there was none.
+	Recovery   *Points    `json:"recovery,omitempty"`
+	Properties []Property `json:"properties"`
 	// Blame says whose fault a finding is when it is not the target's; empty
 	// when there is nothing to say.
 	Blame       string      `json:"blame"`
 	Environment Environment `json:"environment"`
 	// Why lists the reasons for an unknown verdict that belong to no property.
 	Why []string `json:"why,omitempty"`
-	// LeftOut counts, by reason, the cells that were not worth a trial.
-	LeftOut []LeftOut `json:"left_out,omitempty"`
+	// LeftOut counts, by reason, the cells that were not worth a trial, and
+	// NotTried those that had no turn.
+	LeftOut  []LeftOut `json:"left_out,omitempty"`
+	NotTried []LeftOut `json:"not_tried,omitempty"`
 	// Unreached lists the cells whose fault did not fire.
 	Unreached []Unreached `json:"unreached,omitempty"`
 	// Explored counts the random scenarios, when there were any.
 	Explored *Explored `json:"explored,omitempty"`
+	// Shard is the part of the cells that was this run's; nil when all were. Of a
+	// merged result, Shards is how many were joined.
+	Shard  *Shard `json:"shard,omitempty"`
+	Shards int    `json:"shards,omitempty"`
+	// CellsDigest stands for the list of the cells that all shards share among
+	// themselves: the same list has the same digest.
+	CellsDigest string `json:"cells_digest,omitempty"`
+	// Matrix says of every cell what became of it.
+	Matrix []Row `json:"matrix,omitempty"`
 
 	// In the result of a demo only.
 	Expected         properties.Verdict `json:"expected,omitempty"`
@@ -37,26 +55,13 @@ type Result struct {
 	CaughtBy         []string           `json:"caught_by,omitempty"`
 }
 
-// Points counts cells. A violated cell is exercised.
-type Points struct {
-	Total         int `json:"total"`
-	Exercised     int `json:"exercised"`
-	Unreached     int `json:"unreached"`
-	NotApplicable int `json:"not_applicable"`
+// Shard is a part of the cells: the Index-th, from 1, of Of parts.
+type Shard struct {
+	Index int `json:"index"`
+	Of    int `json:"of"`
 }
 
-// LeftOut counts the cells that were left out for one reason.
-type LeftOut struct {
-	Reason string `json:"reason"`
-	Cells  int    `json:"cells"`
-}
-
-// Unreached is a cell whose fault never fired, and why not.
-type Unreached struct {
-	Run   string `json:"run"`
-	Fault string `json:"fault"`
-	Why   string `json:"why"`
-}
+func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 
 // Property is the verdict on one property over all trials.
 type Property struct {

@@ -15,17 +15,23 @@ func Headline(r Result) string {
 
 // extent says how much a run covers.
 func extent(r Result) string {
-	return fmt.Sprintf("%s, %s in %.1f s", cells(r.Points), counted(r.Trials, "trial"), r.Seconds)
+	return fmt.Sprintf("%s, %s in %.1f s", cells(r), counted(r.Trials, "trial"), r.Seconds)
 }
 
 // cells counts the cells that were exercised among those that were planned:
-// what was left out as not applicable was not.
-func cells(p Points) string {
-	planned := p.Total - p.NotApplicable
-	if planned == 0 {
-		return "no cells swept"
+// what was left out as not applicable was not, nor was another shard's part.
+func cells(r Result) string {
+	planned := r.Points.Total - r.Points.NotApplicable
+	of := ""
+	if r.Shard != nil {
+		others := with(r.NotTried, ReasonShard)
+		planned -= others.Cells - others.Recovery
+		of = fmt.Sprintf(" in shard %s", r.Shard)
 	}
-	return fmt.Sprintf("%d of %s exercised", p.Exercised, counted(planned, "cell"))
+	if planned == 0 {
+		return "no cells swept" + of
+	}
+	return fmt.Sprintf("%d of %s exercised%s", r.Points.Exercised, counted(planned, "cell"), of)
 }
 
 func counted(n int, noun string) string {
@@ -96,8 +102,8 @@ func reproduced(v Violation) string {
 const mostUnreached = 10
 
 // Reasons are why a result is unknown, a line each: the cells whose fault did
-// not fire, the reasons of each claimed property, and those that belong to no
-// property.
+// not fire, those that had no turn, the reasons of each claimed property, and
+// those that belong to no property.
 func Reasons(r Result) []string {
 	var lines []string
 	for i, u := range r.Unreached {
@@ -106,6 +112,11 @@ func Reasons(r Result) []string {
 			break
 		}
 		lines = append(lines, printable(because(fmt.Sprintf("not reached: %s (%s run)", u.Fault, u.Run), u.Why)))
+	}
+	for _, n := range r.NotTried {
+		if r.misses(n.Reason) {
+			lines = append(lines, fmt.Sprintf("not tried: %s: %s", n, n.Reason))
+		}
 	}
 	for _, p := range r.Properties {
 		if !p.Claimed || p.Verdict != properties.UnknownResult {

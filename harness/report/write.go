@@ -37,11 +37,19 @@ func Write(w io.Writer, r Result, color bool) error {
 		b.WriteString("\n")
 		put(&b, Fold("", text))
 	}
+	if p := r.Recovery; p != nil {
+		b.WriteString("\n")
+		put(&b, Fold("", recovered(*p)))
+	}
 	if len(r.LeftOut) > 0 {
 		b.WriteString("\nleft out, not worth a trial:\n")
 		for _, l := range r.LeftOut {
-			put(&b, Fold("  ", fmt.Sprintf("%s: %s", counted(l.Cells, "cell"), l.Reason)))
+			put(&b, Fold("  ", fmt.Sprintf("%s: %s", l, l.Reason)))
 		}
+	}
+	if n := with(r.NotTried, ReasonStopped); n.Cells > 0 {
+		b.WriteString("\n")
+		put(&b, Fold("", fmt.Sprintf("not tried: %s: %s", n, ReasonStopped)))
 	}
 	if reasons := Reasons(r); len(reasons) > 0 {
 		b.WriteString("\nwhat is not known, and why:\n")
@@ -75,6 +83,15 @@ func writeProperty(b *bytes.Buffer, property Property, width int, p paint) {
 			b.WriteString("  " + line + "\n")
 		}
 	}
+}
+
+// recovered tells of the second faults.
+func recovered(p Points) string {
+	text := fmt.Sprintf("second faults, during a recovery: %d of %s exercised", p.Exercised, counted(p.Total-p.NotApplicable, "cell"))
+	if p.NotApplicable > 0 {
+		text += fmt.Sprintf(", %d left out", p.NotApplicable)
+	}
+	return text + "; they are not in the total above"
 }
 
 // ground tells what the run stood on.

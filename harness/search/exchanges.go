@@ -22,6 +22,8 @@ type exchange struct {
 	link  faults.Link
 	label string
 	n     int
+	// among is its occurrence among all the instances of the role.
+	among int
 	shape shape
 	conn  int
 	// sent and done are the places in the run's order: when the request (or the
@@ -54,11 +56,11 @@ func (e exchange) moments() []faults.Moment {
 // point names one of the exchange's moments. With more than one replica the
 // role's instances share their points.
 func (e exchange) point(m faults.Moment, shared bool) *faults.Point {
-	link := e.link
+	link, n := e.link, e.n
 	if shared {
-		link.Index = faults.Any
+		link.Index, n = faults.Any, e.among
 	}
-	return &faults.Point{Link: link, Label: e.label, N: e.n, Moment: m}
+	return &faults.Point{Link: link, Label: e.label, N: n, Moment: m}
 }
 
 type name struct {
@@ -79,9 +81,10 @@ func exchanges(history []properties.Event) []exchange {
 	seen := map[name]bool{}
 	open := map[conversation]*properties.Wire{}
 	sentAt := map[conversation]int{}
-	idleSeen := map[faults.Link]map[string]bool{}
+	idleSeen := map[sharing]bool{} // what one replica polls for, all do
 	inTx := map[faults.Instance]map[int]bool{}
 	own := ownRoles(history)
+	counts := newNumbers()
 	for at, e := range history {
 		w := e.Wire
 		if w == nil {
@@ -92,7 +95,7 @@ func exchanges(history []properties.Event) []exchange {
 			continue
 		}
 		key := conversation{w.Conn, w.Exchange}
-		x := exchange{link: link, label: w.Label, n: w.N, conn: w.Conn, sent: at, done: at}
+		x := exchange{link: link, label: w.Label, n: w.N, among: counts.see(link, w), conn: w.Conn, sent: at, done: at}
 		switch w.What {
 		case properties.WireRequest:
 			open[key], sentAt[key] = w, at
@@ -105,10 +108,7 @@ func exchanges(history []properties.Event) []exchange {
 			delete(open, key)
 			x.sent, x.write, x.ended = sentAt[key], w.Write, w.Ended != ""
 			if x.blind = request.Label != w.Label || request.N != w.N; x.blind && x.idle() {
-				if idleSeen[link] == nil {
-					idleSeen[link] = map[string]bool{}
-				}
-				idleSeen[link][strings.TrimSuffix(w.Label, " idle")] = true
+				idleSeen[sharing{link.Role, link.Server, strings.TrimSuffix(w.Label, " idle")}] = true
 			}
 		case properties.WireOneWay:
 			x.shape = oneWay
@@ -136,8 +136,8 @@ func exchanges(history []properties.Event) []exchange {
 		seen[k] = true
 		list = append(list, x)
 	}
-	for i := range list {
-		if idleSeen[list[i].link][list[i].label] {
+	for i, x := range list {
+		if idleSeen[sharing{x.link.Role, x.link.Server, x.label}] {
 			list[i].blind = true
 		}
 	}

@@ -1,10 +1,6 @@
 package search
 
-import (
-	"sort"
-
-	"github.com/outboxtest/outboxtest/faults"
-)
+import "github.com/outboxtest/outboxtest/faults"
 
 // The ranks, likeliest first. They are rules about the wire, none about a
 // target: a dual write goes wrong between an effect on one server and the next
@@ -59,9 +55,4 @@ func (e exchange) effect() bool {
 		return e.shape != push
 	}
 	return e.write || e.ended
-}
-
-// Likeliest sorts the cells of several runs, likeliest first.
-func Likeliest(cells []Cell) {
-	sort.SliceStable(cells, func(i, j int) bool { return cells[i].Rank < cells[j].Rank })
 }

@@ -27,16 +27,23 @@ type Shape struct {
 	Overlaps bool
 }
 
+// The names of the fault-free runs.
+const (
+	RunStepwise = "stepwise"
+	RunBatch    = "batch"
+	RunOverlap  = "overlap"
+)
+
 // Runs are the fault-free runs of a target: stepwise and batch, with one
 // aborted order if the app can be asked for it, which are swept; and, if two
 // apps may run at once, one whose transactions overlap, which is only judged.
 func Runs(s Shape) []Run {
 	runs := []Run{
-		{"stepwise", scenario.Scenario{Target: s.Target, Workload: workload(s)}, true},
-		{"batch", scenario.Scenario{Target: s.Target, Pace: scenario.Batch, Workload: workload(s)}, true},
+		{RunStepwise, scenario.Scenario{Target: s.Target, Workload: workload(s)}, true},
+		{RunBatch, scenario.Scenario{Target: s.Target, Pace: scenario.Batch, Workload: workload(s)}, true},
 	}
 	if s.Overlaps {
-		runs = append(runs, Run{"overlap", scenario.Scenario{Target: s.Target, Workload: []scenario.Step{
+		runs = append(runs, Run{RunOverlap, scenario.Scenario{Target: s.Target, Workload: []scenario.Step{
 			place(1),
 			{Overlap: []scenario.Order{order(2), order(3)}},
 		}}, false})

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/outboxtest/outboxtest/harness"
+	"github.com/outboxtest/outboxtest/harness/report"
+	"github.com/outboxtest/outboxtest/properties"
+)
+
+func (a *app) merge() *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use:   "merge PATH...",
+		Short: "Join the results of shards",
+		Long: `merge joins what the shards of one run found (run --shard I/N) into one result:
+every cell, every violation, one verdict, one exit status. It needs no server.
+
+All N shards must be there, each once, of the same target, flags and version of
+outboxtest: else a cell may be in none of them, and the verdict is unknown and
+says why. A violation in any shard is one of the whole.
+
+PATH is the folder of a shard (its --out), or the file of its --json.`,
+		Example: `  outboxtest run my-outbox.yaml --shard 1/2 --out shard-1    on one machine
+  outboxtest run my-outbox.yaml --shard 2/2 --out shard-2    on another
+  outboxtest merge shard-1 shard-2
+  outboxtest merge shard-* --json whole.json --out whole`,
+		Args: args(cobra.MinimumNArgs(1)),
+	}
+	f.machine(cmd)
+	cmd.Flags().StringVar(&f.out, "out", "", "put the joined "+report.ResultFile+" and "+report.CoverageFile+" into `DIR` (default: nowhere)")
+	cmd.RunE = a.does(func(_ *cobra.Command, args []string) (properties.Verdict, error) { return a.mergeAll(args, f) })
+	return cmd
+}
+
+func (a *app) mergeAll(paths []string, f flags) (properties.Verdict, error) {
+	if f.out != "" {
+		if err := canTake(f.out); err != nil {
+			return "", badInput("--out %s: %w; name another folder", f.out, err)
+		}
+	}
+	out, err := a.output(f.json)
+	if err != nil {
+		return "", err
+	}
+	var parts []harness.Result
+	for _, path := range paths {
+		part, err := report.ReadFile(path)
+		if err != nil {
+			return "", &inputError{err}
+		}
+		parts = append(parts, part)
+	}
+	result, err := report.Merge(parts, paths)
+	if err != nil {
+		return "", &inputError{err}
+	}
+	if f.out != "" {
+		if err := leave(f.out, result); err != nil {
+			return "", err
+		}
+	}
+	if err := report.Write(out.text, result, out.color); err != nil {
+		return "", err
+	}
+	return result.Verdict, out.object(result)
+}
+
+// leave writes what every run leaves in its folder, besides what it found: the
+// result for merge, and the crash matrix for people.
+func leave(dir string, r harness.Result) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make the folder for the result: %w", err)
+	}
+	if err := (output{file: filepath.Join(dir, report.ResultFile)}).object(r); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, report.CoverageFile)
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("write the coverage: %w", err)
+	}
+	if err := report.WriteCoverage(file, r); err != nil {
+		file.Close()
+		return fmt.Errorf("write the coverage %s: %w", path, err)
+	}
+	return file.Close()
+}
+
+// forget removes what an earlier run left under these names: a run that comes to
+// no end must not be taken for that one.
+func forget(dir string) error {
+	for _, name := range []string{report.ResultFile, report.CoverageFile} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !os.IsNotExist(err) {
+			return fmt.Errorf("remove the result of an earlier run: %w", err)
+		}
+	}
+	return nil
+}

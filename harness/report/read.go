@@ -1,0 +1,97 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/outboxtest/outboxtest/properties"
+)
+
+// ResultFile and CoverageFile are what a run always leaves in its folder.
+const (
+	ResultFile   = "result.json"
+	CoverageFile = "coverage.txt"
+)
+
+// Read reads the JSON object of a run. What it returns can be counted, merged
+// and written again; an error says what is wrong with it.
+func Read(in io.Reader) (Result, error) {
+	var r Result
+	d := json.NewDecoder(in)
+	if err := d.Decode(&r); err != nil {
+		return r, fmt.Errorf("this is no JSON object of a run: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return r, errors.New("there is more behind the JSON object of a run")
+	}
+	switch {
+	case r.Version == 0 || r.Target == "":
+		return r, errors.New("this is no result of one target: it names no version or no target (a demo's result holds several)")
+	case r.Version != Version:
+		return r, fmt.Errorf("it has version %d, and this harness reads version %d", r.Version, Version)
+	}
+	return r, r.check()
+}
+
+func (r Result) check() error {
+	if !slices.Contains([]properties.Verdict{properties.Pass, properties.Fail, properties.UnknownResult}, r.Verdict) {
+		return fmt.Errorf("its verdict is %q: want pass, fail or unknown", r.Verdict)
+	}
+	if s := r.Shard; s != nil && (s.Index < 1 || s.Index > s.Of) {
+		return fmt.Errorf("its shard is %s: want one from 1/N to N/N", s)
+	}
+	if len(r.Matrix) == 0 && r.Points.Total > 0 {
+		return errors.New("it counts cells and lists none: it was written by an outboxtest that kept no matrix")
+	}
+	for _, row := range r.Matrix {
+		for _, c := range row.Cells {
+			if !slices.Contains([]Status{Exercised, Violated, NotReached, NotApplicable, NotTried}, c.Status) || momentPlace(c.Moment) < 0 {
+				return fmt.Errorf("its matrix has a cell %q that is %q: no such moment or status", row.Text(c), c.Status)
+			}
+		}
+	}
+	return nil
+}
+
+// ReadFile reads the result at path: a file, or the folder of a run. The paths
+// of its violations are those of the folder's own files where they are there: a
+// folder may have travelled since.
+func ReadFile(path string) (Result, error) {
+	file, folder := path, filepath.Dir(path)
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		file, folder = filepath.Join(path, ResultFile), path
+	}
+	in, err := os.Open(file)
+	if errors.Is(err, os.ErrNotExist) && file != path {
+		return Result{}, fmt.Errorf("%s is the folder of no run that came to an end: there is no %s in it", path, ResultFile)
+	}
+	if err != nil {
+		return Result{}, fmt.Errorf("read a result: %w", err)
+	}
+	defer in.Close()
+	r, err := Read(in)
+	if err != nil {
+		return Result{}, fmt.Errorf("%s: %w", file, err)
+	}
+	for _, p := range r.Properties {
+		for i := range p.Violations {
+			p.Violations[i].Scenario = moved(p.Violations[i].Scenario, folder)
+			p.Violations[i].History = moved(p.Violations[i].History, folder)
+		}
+	}
+	return r, nil
+}
+
+// moved is where a file of a run is now.
+func moved(path, folder string) string {
+	here := filepath.Join(folder, "failures", filepath.Base(path))
+	if _, err := os.Stat(here); path != "" && err == nil {
+		return here
+	}
+	return path
+}
