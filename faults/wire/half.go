@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"slices"
-
 	"github.com/outboxtest/outboxtest/faults/wire/frame"
 )
 
@@ -116,6 +114,7 @@ func (h *half) step() (d delivery) {
 		if h.eof && len(h.pending) == 0 && len(d.fires) == 0 && !c.dead && !c.frozen() {
 			h.close()
 		}
+		d.last = len(h.pending) == 0 && len(d.fires) == 0 && !h.eof
 	}
 	d.close = h.closed
 	d.full = h.full()
@@ -199,11 +198,8 @@ func (h *half) passNext() (k int, more bool, fires []*armed) {
 	}
 	k = w.left
 	h.pending, h.queued = h.pending[k:], h.queued-k
-	if fires = h.leave(w); len(h.queue) == 1 {
-		h.queue = nil
-	} else {
-		h.queue = h.queue[1:]
-	}
+	fires = h.leave(w)
+	h.dequeue()
 	return k, true, fires
 }
 
@@ -230,9 +226,31 @@ func (h *half) flush() (k int, more bool, fires []*armed) {
 }
 
 // enqueue keeps a frame that was read behind those that wait. Its events are
-// cloned: a codec may use the slice again at the next Read.
+// copied: a codec may use the slice again at the next Read.
 func (h *half) enqueue(w waiting) {
-	w.events = slices.Clone(w.events)
-	h.queue = append(h.queue, w)
+	n := len(h.queue)
+	if n == cap(h.queue) {
+		h.queue = append(h.queue, waiting{})
+	} else {
+		h.queue = h.queue[:n+1]
+	}
+	slot := &h.queue[n]
+	slot.left = w.left
+	slot.events = append(slot.events, w.events...)
 	h.queued += w.left
+}
+
+// dequeue forgets the first frame, which has passed. Mostly no other waits, and
+// then its slot keeps its memory for the next: a frame that passes at once
+// costs no allocation here.
+func (h *half) dequeue() {
+	if len(h.queue) > 1 {
+		h.queue = h.queue[1:]
+		return
+	}
+	w := &h.queue[0]
+	clear(w.events)
+	clear(w.marks)
+	*w = waiting{events: w.events[:0], marks: w.marks[:0]}
+	h.queue = h.queue[:0]
 }

@@ -18,7 +18,7 @@ import (
 
 func readNATS() frame.Conversation { return natswire.New() }
 
-func startNATS(t *testing.T) string {
+func startNATS(t testing.TB) string {
 	t.Helper()
 	s, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
@@ -37,7 +37,7 @@ func startNATS(t *testing.T) string {
 	return s.Addr().String()
 }
 
-func dialNATS(t *testing.T, addr string) jetstream.JetStream {
+func dialNATS(t testing.TB, addr string) jetstream.JetStream {
 	t.Helper()
 	c, err := nats.Connect("nats://"+addr, nats.NoReconnect(), nats.Timeout(patience))
 	if err != nil {

@@ -28,17 +28,23 @@ const patience = 60 * time.Second
 
 func readPostgres() frame.Conversation { return pgwire.New() }
 
-// startPostgres starts a cluster of the test's own and returns its address.
-func startPostgres(t *testing.T) (addr string) {
+// postgresProgram finds a program of the Postgres server.
+func postgresProgram(t testing.TB, name, pkg string) (path string) {
 	t.Helper()
-	bin := ""
-	if path, err := exec.LookPath("initdb"); err == nil {
-		bin = filepath.Dir(path)
-	} else if all, _ := filepath.Glob("/usr/lib/postgresql/*/bin"); len(all) > 0 {
-		bin = all[len(all)-1]
-	} else {
-		t.Fatal("no initdb on PATH or under /usr/lib/postgresql: install postgresql")
+	if path, err := exec.LookPath(name); err == nil {
+		return path
 	}
+	all, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	if len(all) == 0 {
+		t.Fatalf("no %s on PATH or under /usr/lib/postgresql: install %s", name, pkg)
+	}
+	return all[len(all)-1]
+}
+
+// startPostgres starts a cluster of the test's own and returns its address.
+func startPostgres(t testing.TB) (addr string) {
+	t.Helper()
+	bin := filepath.Dir(postgresProgram(t, "initdb", "postgresql"))
 	dir, err := os.MkdirTemp("", "wire-postgres-")
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +177,7 @@ func (r *run) wait() wire.Firing {
 	}
 }
 
-func at(t *testing.T, text string) *faults.Point {
+func at(t testing.TB, text string) *faults.Point {
 	t.Helper()
 	p, err := faults.ParsePoint(text)
 	if err != nil {
@@ -180,7 +186,7 @@ func at(t *testing.T, text string) *faults.Point {
 	return &p
 }
 
-func connect(t *testing.T, addr string) *pgx.Conn {
+func connect(t testing.TB, addr string) *pgx.Conn {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -45,6 +45,9 @@ type delivery struct {
 	flushed bool
 	close   bool // the destination is closed afterwards
 	full    bool // the source has to wait
+	// last: nothing is kept behind it, and nothing follows unless the half is
+	// woken or something arrives.
+	last bool
 }
 
 // next returns the chunk to hand over next, nil when all is done.
@@ -89,35 +92,37 @@ func (h *half) run(stub *toxics.ToxicStub) {
 			output, gone = stub.Output, h.other().gone
 		}
 		var arrived *stream.StreamChunk
-		select {
-		case <-stub.Interrupt:
-			return // resumed by another run, on the same half
-		case output <- chunk:
-			if d.chunk = nil; d.next() != nil {
+		var ended, lost bool
+		sent := offer(output, chunk)
+		if !sent {
+			select {
+			case <-stub.Interrupt:
+				return // resumed by another run, on the same half
+			case output <- chunk:
+				sent = true
+			case arrived = <-source:
+				ended = arrived == nil
+			case <-gone:
+				lost = true
+			case <-h.wake:
+			}
+		}
+		if sent {
+			if d.chunk = nil; d.next() != nil || d.last {
 				continue
 			}
-			mu.Lock()
-		case arrived = <-source:
-			mu.Lock()
-			if arrived == nil {
-				in = nil
-				h.finish()
-			} else {
-				h.arrive(arrived.Data)
-			}
-			if chunk != nil {
-				d.full = h.full()
-				mu.Unlock()
-				continue
-			}
-		case <-gone:
-			mu.Lock()
-		case <-h.wake:
-			mu.Lock()
-			if chunk != nil && !h.hopeless() {
-				mu.Unlock()
-				continue
-			}
+		}
+		mu.Lock()
+		if ended {
+			in = nil
+			h.finish()
+		} else if arrived != nil {
+			h.arrive(arrived.Data)
+		}
+		if chunk != nil && !sent && !lost && !h.hopeless() {
+			d.full, d.last = h.full(), false
+			mu.Unlock()
+			continue
 		}
 		for _, f := range d.fires {
 			h.conn.board.tell(f)
@@ -134,6 +139,18 @@ func (h *half) run(stub *toxics.ToxicStub) {
 			h.conn.left()
 			return
 		}
+	}
+}
+
+// offer hands the chunk over if the writer waits for it, which it mostly does:
+// that costs less than to wait for several things at once. It reports false
+// when there is no chunk.
+func offer(output chan<- *stream.StreamChunk, chunk *stream.StreamChunk) bool {
+	select {
+	case output <- chunk:
+		return true
+	default:
+		return false
 	}
 }
 

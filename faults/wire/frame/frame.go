@@ -23,7 +23,8 @@ type Conversation interface {
 	// Read takes the meaning of a whole frame that is about to pass. Frames of
 	// one direction are given in order, each exactly once, when they pass and
 	// not when they arrive. For a frame longer than MaxRead only its first
-	// MaxRead bytes are given.
+	// MaxRead bytes are given. The slice it returns may be used again for the
+	// next Read of the same direction; what the events point to may not.
 	Read(dir Direction, f []byte) ([]Event, error)
 }
 

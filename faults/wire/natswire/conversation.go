@@ -16,6 +16,7 @@ type Conversation struct {
 	// connecting is the exchange of a CONNECT that is not confirmed yet.
 	connecting uint64
 	waiting    waiting
+	scratch    [2][1]frame.Event
 }
 
 var _ frame.Conversation = (*Conversation)(nil)
@@ -23,7 +24,8 @@ var _ frame.Conversation = (*Conversation)(nil)
 // New returns the conversation of a fresh connection.
 func New() *Conversation { return &Conversation{waiting: newWaiting()} }
 
-// Read takes the meaning of one message.
+// Read takes the meaning of one message. The slice that it returns is good
+// until the next Read of the same direction.
 func (c *Conversation) Read(dir frame.Direction, f []byte) ([]frame.Event, error) {
 	l, err := read(dir, f)
 	if err != nil {
@@ -36,24 +38,29 @@ func (c *Conversation) Read(dir frame.Direction, f []byte) ([]frame.Event, error
 	case info:
 		var told serverInfo
 		_ = json.Unmarshal(l.text, &told) // what cannot be read tells nothing
-		return one(frame.Event{Kind: frame.Part, Backend: told.ClientID}), nil
+		return c.one(dir, frame.Event{Kind: frame.Part, Backend: told.ClientID}), nil
 	case connect:
 		event := c.begin(frame.Request, "connect", nil)
 		c.connecting = event.Exchange
-		return one(event), nil
+		return c.one(dir, event), nil
 	case pong, ok, fail:
 		if dir == frame.FromServer {
-			return one(c.connected(l)), nil
+			return c.one(dir, c.connected(l)), nil
 		}
 	case pub, hpub:
-		return one(c.published(l, message(l, f))), nil
+		return c.one(dir, c.published(l, message(l, f))), nil
 	case msg, hmsg:
-		return one(c.delivered(l, message(l, f), f)), nil
+		return c.one(dir, c.delivered(l, message(l, f), f)), nil
 	}
-	return one(frame.Event{Kind: frame.Part}), nil
+	return c.one(dir, frame.Event{Kind: frame.Part}), nil
 }
 
-func one(e frame.Event) []frame.Event { return []frame.Event{e} }
+// one is a single event, in the memory that the direction has for it.
+func (c *Conversation) one(dir frame.Direction, e frame.Event) []frame.Event {
+	s := &c.scratch[dir]
+	s[0] = e
+	return s[:1:1]
+}
 
 // begin numbers an event.
 func (c *Conversation) begin(k frame.Kind, label string, m *frame.Message) frame.Event {

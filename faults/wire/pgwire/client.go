@@ -44,7 +44,7 @@ func (c *Conversation) client(tag byte, body []byte) []frame.Event {
 	case 'P':
 		name, rest := cstring(body)
 		sql, _ := cstring(rest)
-		s := Label(string(sql))
+		s := c.labeller.label(string(sql))
 		remember(c.statements, name, &s)
 	case 'B':
 		portal, rest := cstring(body)
@@ -65,7 +65,7 @@ func (c *Conversation) client(tag byte, body []byte) []frame.Event {
 		return c.request(executing, c.portals[string(portal)], "execute")
 	case 'Q':
 		sql, _ := cstring(body)
-		s := Label(string(sql))
+		s := c.labeller.label(string(sql))
 		return c.request(querying, &s, "")
 	case 'F':
 		return c.request(querying, &Statement{Label: "function call", Changes: true, parts: []trait{changes}}, "")
@@ -76,7 +76,7 @@ func (c *Conversation) client(tag byte, body []byte) []frame.Event {
 			return c.part(frame.FromClient, c.copyExchange())
 		}
 		if len(body) > 0 && body[0] == 'r' {
-			return c.alone(frame.OneWay, "status")
+			return c.alone(frame.FromClient, frame.OneWay, "status")
 		}
 	case 'c', 'f':
 		c.copyIn = false
@@ -116,7 +116,7 @@ func (c *Conversation) request(k kind, s *Statement, label string) []frame.Event
 		kind: k, exchange: c.exchanges, label: label, statement: s,
 		transaction: c.transaction, rows: -1,
 	})
-	return []frame.Event{event}
+	return c.one(frame.FromClient, event)
 }
 
 // apply does what s does to the names of prepared statements. It is done in

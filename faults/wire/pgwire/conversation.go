@@ -14,9 +14,8 @@ const rememberAtMost = 1 << 14
 // Conversation follows one PostgreSQL connection. The zero value is not ready:
 // use [New].
 //
-// The slice that Read returns for a frame that is only a [frame.Part] is good
-// until the next Read of the same direction, so that a result set of a million
-// rows costs no allocation.
+// The slice that Read returns is good until the next Read of the same direction,
+// so that a result set of a million rows costs no allocation.
 type Conversation struct {
 	exchanges uint64
 	started   bool
@@ -47,7 +46,8 @@ type Conversation struct {
 	transaction uint64
 	busy        bool
 
-	scratch [2][1]frame.Event
+	labeller labeller
+	scratch  [2][1]frame.Event
 }
 
 var _ frame.Conversation = (*Conversation)(nil)
@@ -81,15 +81,20 @@ func (c *Conversation) Read(dir frame.Direction, f []byte) ([]frame.Event, error
 
 // part is the answer to a frame that neither starts nor ends an exchange.
 func (c *Conversation) part(dir frame.Direction, exchange uint64) []frame.Event {
+	return c.one(dir, frame.Event{Kind: frame.Part, Exchange: exchange})
+}
+
+// one is a single event, in the memory that the direction has for it.
+func (c *Conversation) one(dir frame.Direction, e frame.Event) []frame.Event {
 	s := &c.scratch[dir]
-	s[0] = frame.Event{Kind: frame.Part, Exchange: exchange}
+	s[0] = e
 	return s[:1:1]
 }
 
 // alone numbers and labels a message without an answer.
-func (c *Conversation) alone(k frame.Kind, label string) []frame.Event {
+func (c *Conversation) alone(dir frame.Direction, k frame.Kind, label string) []frame.Event {
 	c.exchanges++
-	return []frame.Event{{Kind: k, Exchange: c.exchanges, Label: label}}
+	return c.one(dir, frame.Event{Kind: k, Exchange: c.exchanges, Label: label})
 }
 
 // remember keeps s under a name, within bounds.

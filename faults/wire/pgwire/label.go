@@ -69,15 +69,24 @@ func (s *Statement) part(i int) trait {
 
 // Label reads SQL. It never fails: what it does not understand is named by its
 // first word, and a text without any word "statement" or "empty".
-func Label(sql string) Statement {
+func Label(sql string) Statement { return new(labeller).label(sql) }
+
+// keepTokens is how many tokens a labeller keeps room for.
+const keepTokens = 1 << 10
+
+// labeller labels one text after the other, in the same memory.
+type labeller struct{ tokens []token }
+
+func (r *labeller) label(sql string) Statement {
 	var (
 		all    Statement
 		labels labels
 		open   bool
-		tokens []token
 		more   bool
 	)
+	tokens := r.tokens
 	lex := lexer{sql: sql}
+	lower := lowerASCII(sql)
 	all.Quiet = true
 	for {
 		if tokens, more = lex.statement(tokens); !more {
@@ -86,7 +95,7 @@ func Label(sql string) Statement {
 		if len(tokens) == 0 {
 			continue // nothing between two semicolons
 		}
-		p := parser{sql: sql, tokens: tokens}
+		p := parser{sql: sql, lower: lower, tokens: tokens}
 		label, t := p.statement(0, &all)
 		labels.add(label)
 		if t&ends != 0 {
@@ -100,6 +109,9 @@ func Label(sql string) Statement {
 		all.Quiet = all.Quiet && t&quiet != 0
 		all.parts = append(all.parts, t)
 	}
+	if r.tokens = tokens; cap(tokens) > keepTokens {
+		r.tokens = nil
+	}
 	all.Begin = open
 	if all.Label = labels.join("; "); all.Label == "" {
 		all.Label = "empty"
@@ -110,22 +122,24 @@ func Label(sql string) Statement {
 
 // labels collects labels without consecutive repeats, and not too many.
 type labels struct {
-	list []string
+	list [maxListed]string
+	n    int
 	more bool
 }
 
 func (l *labels) add(label string) {
-	switch n := len(l.list); {
-	case n > 0 && l.list[n-1] == label && !l.more:
-	case n == maxListed:
+	switch {
+	case l.n > 0 && l.list[l.n-1] == label && !l.more:
+	case l.n == maxListed:
 		l.more = true
 	default:
-		l.list = append(l.list, label)
+		l.list[l.n] = label
+		l.n++
 	}
 }
 
 func (l *labels) join(by string) string {
-	s := strings.Join(l.list, by)
+	s := strings.Join(l.list[:l.n], by)
 	if l.more {
 		s += by + "..."
 	}
@@ -142,6 +156,27 @@ func cut(s string, limit int) string {
 		i--
 	}
 	return s[:i] + "..."
+}
+
+// lowerASCII lowers the ASCII letters of s and leaves every byte where it is.
+func lowerASCII(s string) string {
+	upper := func(b byte) bool { return b >= 'A' && b <= 'Z' }
+	for i := range len(s) {
+		if !upper(s[i]) {
+			continue
+		}
+		var b strings.Builder
+		b.Grow(len(s))
+		for i := range len(s) {
+			if upper(s[i]) {
+				b.WriteByte(s[i] | 0x20)
+			} else {
+				b.WriteByte(s[i])
+			}
+		}
+		return b.String()
+	}
+	return s
 }
 
 // name makes an identifier fit for a label.

@@ -83,7 +83,7 @@ func routineDepth(sql string, tokens []token, w string, depth int) int {
 		return 0
 	}
 	first, last := tokens[0], tokens[len(tokens)-1]
-	if first.kind != word || !strings.EqualFold(sql[first.start:first.end], "create") {
+	if first.kind != word || first.end-first.start != len("create") || !strings.EqualFold(sql[first.start:first.end], "create") {
 		return 0
 	}
 	switch {

@@ -5,6 +5,7 @@ import "strings"
 // parser names the statement that a list of tokens makes.
 type parser struct {
 	sql    string
+	lower  string // sql with its ASCII letters lowered, once for all words
 	tokens []token
 	depth  int
 }
@@ -19,7 +20,7 @@ func (p *parser) word(i int) string {
 	if t.end-t.start > maxName {
 		return ""
 	}
-	return strings.ToLower(p.sql[t.start:t.end])
+	return strings.ToLower(p.lower[t.start:t.end])
 }
 
 func (p *parser) is(i int, k tokenKind) bool {
@@ -46,7 +47,7 @@ func (p *parser) name(i int) (text string, next int, bare bool) {
 	bare = true
 	for p.is(i, word) || p.is(i, quoted) {
 		t := p.tokens[i]
-		text = name(p.sql[t.start:t.end])
+		text = name(p.lower[t.start:t.end])
 		if i++; !p.is(i, dot) {
 			break
 		}

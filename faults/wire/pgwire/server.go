@@ -18,15 +18,15 @@ func (c *Conversation) server(tag byte, body []byte) []frame.Event {
 		if c.streaming && len(body) > 0 {
 			switch body[0] {
 			case 'w':
-				return c.alone(frame.Push, "xlogdata")
+				return c.alone(frame.FromServer, frame.Push, "xlogdata")
 			case 'k':
-				return c.alone(frame.Push, "keepalive")
+				return c.alone(frame.FromServer, frame.Push, "keepalive")
 			}
 		}
 	case 'N', 'S':
 		return c.part(frame.FromServer, 0)
 	case 'A':
-		return c.alone(frame.Push, "notify")
+		return c.alone(frame.FromServer, frame.Push, "notify")
 	case 'C':
 		text, _ := cstring(body)
 		return c.completed(string(text))
@@ -50,7 +50,7 @@ func (c *Conversation) server(tag byte, body []byte) []frame.Event {
 			c.streaming = true
 			event := c.reply(first)
 			first.kind = spent
-			return []frame.Event{event}
+			return c.one(frame.FromServer, event)
 		}
 	case 'K':
 		if len(body) >= 4 {
@@ -77,7 +77,7 @@ func (c *Conversation) completed(tag string) []frame.Event {
 	// this statement ended it.
 	event.InTransaction = c.block || first.ended == ""
 	c.queue.drop(1)
-	return []frame.Event{event}
+	return c.one(frame.FromServer, event)
 }
 
 // settle adds the outcome of one statement to its exchange, and to what is
@@ -215,7 +215,7 @@ func (c *Conversation) ready(status byte) []frame.Event {
 	n := c.answered()
 	wasBlock, wrote := c.block, c.wrote
 	c.block, c.wrote = status != 'I', false
-	var events []frame.Event
+	events := c.scratch[frame.FromServer][:0]
 	for i := range n {
 		e := c.queue.at(i)
 		if e.number() == 0 {
@@ -238,7 +238,7 @@ func (c *Conversation) ready(status byte) []frame.Event {
 		if wrote && !c.block {
 			event.Ended = "commit"
 		}
-		return []frame.Event{event}
+		return c.one(frame.FromServer, event)
 	}
 	last := &events[len(events)-1]
 	switch {

@@ -87,7 +87,7 @@ func (p *parser) hides(list []with, main, end int) bool {
 // mentions reports whether a name stands anywhere in tokens[i:end].
 func (p *parser) mentions(i, end int, text string) bool {
 	for ; i < end && i < len(p.tokens); i++ {
-		if t := p.tokens[i]; (t.kind == word || t.kind == quoted) && name(p.sql[t.start:t.end]) == text {
+		if t := p.tokens[i]; (t.kind == word || t.kind == quoted) && name(p.lower[t.start:t.end]) == text {
 			return true
 		}
 	}
