@@ -153,3 +153,20 @@ type PostgresAddress struct {
 type BrokerAddress struct {
 	URL, Addr, Host, Port, User, Password string
 }
+
+// Relays is how many relays of the target run: as many as asked for, or as its
+// manifest says when that is 0; never more than its limit, and none where the app
+// plays the role.
+func (t Target) Relays(asked int) int {
+	if t.Relay.InApp {
+		return 0
+	}
+	n := asked
+	if n == 0 {
+		n = max(1, t.Relay.Replicas)
+	}
+	if limit := t.Limits.Replicas; limit > 0 {
+		n = min(n, limit)
+	}
+	return n
+}
