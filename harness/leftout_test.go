@@ -46,6 +46,17 @@ var hidden = []hiding{
 	}, 1, `app.0/postgres "commit"`, func(c search.Cell) bool {
 		return slices.ContainsFunc(c.Fault.Drop, func(p faults.Point) bool { return p.Link == c.Fault.At.Link })
 	}},
+	{search.ReasonRelays, func(t *testing.T) targets.Target { return withRelays(find(t, "save-then-send").Target, 2) }, 1, `app.0/postgres "commit"`, func(c search.Cell) bool {
+		return c.Run == search.RunReplicas
+	}},
+	{search.ReasonBeforeOverlap, func(t *testing.T) targets.Target { return find(t, "save-then-send").Target }, 1, `app.0/postgres "commit" #1`, func(c search.Cell) bool {
+		return c.Run == search.RunOverlap
+	}},
+}
+
+func withRelays(target targets.Target, n int) targets.Target {
+	target.Relay.Replicas = n
+	return target
 }
 
 func TestWhatIsLeftOutHidesNothing(t *testing.T) {
@@ -92,9 +103,6 @@ func TestWhatIsLeftOutHidesNothing(t *testing.T) {
 func (r *run) cells(points string) (visited, left []search.Cell) {
 	seen := map[string]bool{}
 	for _, rec := range r.recordings {
-		if !rec.Run.Swept {
-			continue
-		}
 		some, _ := search.Cells(rec, search.Options{Points: points})
 		for _, c := range some {
 			seen[c.String()] = true

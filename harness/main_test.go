@@ -91,7 +91,9 @@ func (l *lent) close() error {
 // reference is polling that the tests vary.
 func reference(t *testing.T) targets.Target {
 	t.Helper()
-	return find(t, "polling").Target
+	target := find(t, "polling").Target
+	target.Relay.Replicas = 1 // so that relay.0 has the work that a scenario names
+	return target
 }
 
 func find(t *testing.T, name string) builtin.Builtin {

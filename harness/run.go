@@ -128,7 +128,7 @@ func (r *run) record(ctx context.Context) error {
 }
 
 func (r *run) shape() search.Shape {
-	return search.Shape{Target: r.target.Ref, Orders: r.options.Orders, Aborts: aborts(r.target), Overlaps: overlaps(r.target)}
+	return search.Shape{Target: r.target.Ref, Orders: r.options.Orders, Aborts: aborts(r.target), Overlaps: overlaps(r.target), Relays: r.target.Relays(0)}
 }
 
 // overlaps reports whether two instances of the app may run at once: not when

@@ -35,9 +35,6 @@ func (r *run) plan() ([]search.Cell, error) {
 	o := search.Options{Faults: r.options.Faults, Points: r.options.Points, Everything: r.options.everything}
 	var cells []search.Cell
 	for _, rec := range r.recordings {
-		if !rec.Run.Swept {
-			continue
-		}
 		r.coverage.record(rec)
 		some, left := search.Cells(rec, o)
 		cells = append(cells, some...)

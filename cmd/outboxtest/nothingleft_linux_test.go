@@ -96,7 +96,12 @@ func TestNothingIsLeft(t *testing.T) {
 					return now
 				})
 				left, err := filepath.Glob(filepath.Join(cmd.Dir, "*"))
-				if want := []string{filepath.Join(cmd.Dir, "schema.sql"), filepath.Join(cmd.Dir, "target.yaml")}; err != nil || !slices.Equal(left, want) {
+				want := []string{filepath.Join(cmd.Dir, "schema.sql"), filepath.Join(cmd.Dir, "target.yaml")}
+				if e.end == 0 {
+					// A run that comes to its end leaves its result, under --out alone.
+					want = append([]string{filepath.Join(cmd.Dir, ".outboxtest")}, want...)
+				}
+				if err != nil || !slices.Equal(left, want) {
 					t.Errorf("the working directory holds %v (%v)", left, err)
 				}
 			})

@@ -54,18 +54,21 @@ func Count(list []Omitted) []LeftOut {
 // The reasons for leaving a cell out. Each is written down in docs/coverage.md
 // with the test whose bug would hide there.
 const (
-	ReasonIdle       = "an idle poll after the first: the same state again"
-	ReasonSetup      = "asking for deliveries or setting the session up, after the first: changes nothing on a server"
-	ReasonNext       = "a connection broken after a reply, inside a transaction: the client learns of it at its next request, which is visited"
-	ReasonBeside     = "lost on a second connection to the same server: which comes first is the schedule's choice"
-	ReasonRecovery   = "a second fault during a recovery that took another course, three times"
-	ReasonConvicted  = "the same point and fault, with another order, is convicted already"
-	ReasonEquivalent = "equivalent for a kill: the servers have seen the same messages as at a cell that is visited"
+	ReasonIdle   = "an idle poll after the first: the same state again"
+	ReasonSetup  = "asking for deliveries or setting the session up, after the first: changes nothing on a server"
+	ReasonNext   = "a connection broken after a reply, inside a transaction: the client learns of it at its next request, which is visited"
+	ReasonBeside = "lost on a second connection to the same server: which comes first is the schedule's choice"
+	// The next two are visited in the stepwise run.
+	ReasonRelays        = "an exchange of the app or the consumer, with more relays: the same as with one"
+	ReasonBeforeOverlap = "before transactions overlap: the same as when orders follow each other"
+	ReasonRecovery      = "a second fault during a recovery that took another course, three times"
+	ReasonConvicted     = "the same point and fault, with another order, is convicted already"
+	ReasonEquivalent    = "equivalent for a kill: the servers have seen the same messages as at a cell that is visited"
 )
 
 // Reasons lists the reasons, in the order of the docs.
 func Reasons() []string {
-	return []string{ReasonIdle, ReasonSetup, ReasonEquivalent, ReasonNext, ReasonBeside, ReasonRecovery, ReasonConvicted}
+	return []string{ReasonIdle, ReasonSetup, ReasonEquivalent, ReasonNext, ReasonBeside, ReasonRelays, ReasonBeforeOverlap, ReasonRecovery, ReasonConvicted}
 }
 
 // Options say which cells are wanted.

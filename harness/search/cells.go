@@ -17,6 +17,9 @@ type deriver struct {
 	seen    map[string]bool
 	skipped map[string]bool
 	omitted []Omitted
+	// elsewhere is why the exchange under way is visited in another run; empty
+	// when it is not.
+	elsewhere string
 }
 
 func newDeriver(rec Recording, o Options) *deriver {
@@ -33,7 +36,16 @@ func newDeriver(rec Recording, o Options) *deriver {
 // were left out and why.
 func Cells(rec Recording, o Options) ([]Cell, []Omitted) {
 	d := newDeriver(rec, o)
+	begun := overlapBegins(rec)
 	for i, e := range d.all {
+		switch {
+		case rec.Run.Name == RunReplicas && e.link.Role != "relay":
+			d.elsewhere = ReasonRelays
+		case e.sent < begun:
+			d.elsewhere = ReasonBeforeOverlap
+		default:
+			d.elsewhere = ""
+		}
 		if o.wants(faults.Kill) {
 			d.kills(i, e)
 		}
@@ -52,6 +64,10 @@ func Cells(rec Recording, o Options) ([]Cell, []Omitted) {
 
 func (d *deriver) add(f faults.Fault, rank int) {
 	if !d.options.names(f) {
+		return
+	}
+	if d.elsewhere != "" && !d.options.Everything {
+		d.skip(f, d.elsewhere)
 		return
 	}
 	// Replicas that share a point share its cells.

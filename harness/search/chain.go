@@ -49,6 +49,21 @@ func stretches(rec Recording) []stretch {
 	return list
 }
 
+// overlapBegins is the place in the history of an overlap run at which its
+// transactions begin to overlap; 0 in any other run.
+func overlapBegins(rec Recording) int {
+	if rec.Run.Name != RunOverlap {
+		return 0
+	}
+	all := stretches(rec)
+	for i, step := range rec.Run.Scenario.Workload {
+		if len(step.Overlap) > 0 && i < len(all) {
+			return all[i].from
+		}
+	}
+	return 0
+}
+
 func firstOrder(step scenario.Step) string {
 	switch {
 	case step.Place != nil:

@@ -11,8 +11,6 @@ import (
 type Run struct {
 	Name     string
 	Scenario scenario.Scenario
-	// Swept: the cells of the run are visited. The others are only judged.
-	Swept bool
 }
 
 // Shape says what the fault-free runs of a target are made of.
@@ -25,28 +23,36 @@ type Shape struct {
 	Aborts bool
 	// Overlaps: two instances of the app may run at once.
 	Overlaps bool
+	// Relays is the number of relays that the manifest asks for.
+	Relays int
 }
 
 // The names of the fault-free runs.
 const (
 	RunStepwise = "stepwise"
+	RunReplicas = "replicas"
 	RunBatch    = "batch"
 	RunOverlap  = "overlap"
 )
 
-// Runs are the fault-free runs of a target: stepwise and batch, with one
-// aborted order if the app can be asked for it, which are swept; and, if two
-// apps may run at once, one whose transactions overlap, which is only judged.
+// Runs are the fault-free runs of a target, with one aborted order if the app can
+// be asked for it: stepwise with one relay, and with as many as the manifest asks
+// for; batch; and, if two apps may run at once, one whose transactions overlap.
 func Runs(s Shape) []Run {
-	runs := []Run{
-		{RunStepwise, scenario.Scenario{Target: s.Target, Workload: workload(s)}, true},
-		{RunBatch, scenario.Scenario{Target: s.Target, Pace: scenario.Batch, Workload: workload(s)}, true},
+	var one int // the manifest's own number
+	if s.Relays > 1 {
+		one = 1
 	}
+	runs := []Run{{RunStepwise, scenario.Scenario{Target: s.Target, Replicas: one, Workload: workload(s)}}}
+	if s.Relays > 1 {
+		runs = append(runs, Run{RunReplicas, scenario.Scenario{Target: s.Target, Workload: workload(s)}})
+	}
+	runs = append(runs, Run{RunBatch, scenario.Scenario{Target: s.Target, Pace: scenario.Batch, Workload: workload(s)}})
 	if s.Overlaps {
 		runs = append(runs, Run{RunOverlap, scenario.Scenario{Target: s.Target, Workload: []scenario.Step{
 			place(1),
 			{Overlap: []scenario.Order{order(2), order(3)}},
-		}}, false})
+		}}})
 	}
 	return runs
 }

@@ -29,16 +29,7 @@ func (t *trial) prepare() error {
 	if t.scenario.Overlaps() {
 		apps = 2
 	}
-	relays := t.scenario.Replicas
-	if relays == 0 {
-		relays = max(1, t.job.target.Relay.Replicas)
-	}
-	if limit := t.job.target.Limits.Replicas; limit > 0 {
-		relays = min(relays, limit)
-	}
-	if t.job.target.Relay.InApp {
-		relays = 0
-	}
+	relays := t.job.target.Relays(t.scenario.Replicas)
 	consumers := 1
 	if t.job.target.Consumer != nil {
 		consumers = max(1, t.job.target.Consumer.Replicas)
