@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/outboxtest/outboxtest/harness/scenario"
 	"github.com/outboxtest/outboxtest/harness/search"
@@ -17,6 +18,9 @@ const (
 	// chainBreaks is how often a chain is begun again without the cell that broke
 	// it, before the rest is visited one by one.
 	chainBreaks = 2
+	// kindBreaks is how often cells of one kind may break chains: some targets
+	// need long to recover from some faults, and each such cell would cost a chain.
+	kindBreaks = 2
 )
 
 // errand is what one job does at a time: one cell in a trial of its own, or
@@ -61,6 +65,7 @@ type chained struct {
 // where a segment does not drain, or the history is not a pass, the cell to
 // blame is taken out and the others begin again.
 func (r *run) visitChain(ctx context.Context, worker int, cells []search.Cell) (out chained, err error) {
+	cells, out.rest = r.breaks.part(cells)
 	for breaks := 0; len(cells) > 1 && breaks <= chainBreaks; breaks++ {
 		links := search.Chain(cells)
 		s := links.Scenario
@@ -83,6 +88,7 @@ func (r *run) visitChain(ctx context.Context, worker int, cells []search.Cell) (
 		if !known {
 			break
 		}
+		r.breaks.note(cells[blamed])
 		out.rest = append(out.rest, cells[blamed])
 		cells = append(append([]search.Cell(nil), cells[:blamed]...), cells[blamed+1:]...)
 	}
@@ -120,3 +126,37 @@ func lastCell(cells []int, segment int) (int, bool) {
 
 // chainName says where a violation was seen that takes a whole chain.
 func chainName(cells []search.Cell) string { return cells[0].Run + ", in a chain" }
+
+// breaks counts, by the fault and the role that it strikes, the chains that
+// cells have broken. The zero value is ready, for all jobs together.
+type breaks struct {
+	mu sync.Mutex
+	by map[string]int
+}
+
+func kindOfBreak(c search.Cell) string {
+	return string(c.Fault.Do) + " " + c.Fault.At.Link.Role + " " + string(c.Fault.Then.Restart)
+}
+
+func (b *breaks) note(c search.Cell) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.by == nil {
+		b.by = map[string]int{}
+	}
+	b.by[kindOfBreak(c)]++
+}
+
+// part tells apart what a chain may visit and what is better visited alone.
+func (b *breaks) part(cells []search.Cell) (chain, alone []search.Cell) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range cells {
+		if b.by[kindOfBreak(c)] < kindBreaks {
+			chain = append(chain, c)
+		} else {
+			alone = append(alone, c)
+		}
+	}
+	return chain, alone
+}

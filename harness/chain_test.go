@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/outboxtest/outboxtest/faults"
 	"github.com/outboxtest/outboxtest/harness/scenario"
 	"github.com/outboxtest/outboxtest/harness/search"
 	"github.com/outboxtest/outboxtest/properties"
@@ -121,5 +122,21 @@ func TestABatchSegmentHoldsTheRelays(t *testing.T) {
 	}
 	if !strings.Contains(string(again), "segments:") {
 		t.Errorf("the file lost its segments:\n%s", again)
+	}
+}
+
+// Cells of a kind that has broken chains twice are not put into chains again.
+func TestKindsThatBreakChainsAreVisitedAlone(t *testing.T) {
+	kill, cut := cellAt(t, "stepwise", `relay.0/broker "publish" #2 unanswered`, faults.Fault{Do: faults.Kill}), cellAt(t, "stepwise", `relay.0/broker "publish" #2 before`, faults.Fault{Do: faults.Cut})
+	var b breaks
+	for i := range kindBreaks {
+		if chain, alone := b.part([]search.Cell{kill, cut}); len(chain) != 2 || len(alone) != 0 {
+			t.Errorf("after %d breaks: %d in the chain, %d alone", i, len(chain), len(alone))
+		}
+		b.note(kill)
+	}
+	chain, alone := b.part([]search.Cell{kill, cut})
+	if len(chain) != 1 || len(alone) != 1 || alone[0].Fault.Do != faults.Kill {
+		t.Errorf("%v in the chain, %v alone", chain, alone)
 	}
 }

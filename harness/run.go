@@ -69,6 +69,7 @@ type run struct {
 	baselines   map[string]*properties.Baseline // by workload
 	earned      bool
 	coverage    *coverage // nil until the cells are known
+	breaks      breaks
 	digest      string
 	interrupted bool
 	explored    *report.Explored
