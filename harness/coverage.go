@@ -19,6 +19,11 @@ type coverage struct {
 	rows  []*row
 	row   map[place]*row
 	cells map[string]*report.Cell // by the text of search.Cell
+	// firsts are the planned cells that strike once.
+	firsts []struct {
+		fault faults.Fault
+		cell  *report.Cell
+	}
 }
 
 // place names a row: the exchange of a run, and for a recovery the fault before.
@@ -68,6 +73,25 @@ func (c *coverage) plan(cell search.Cell) {
 		p.run = strings.TrimSuffix(p.run, ", after "+p.after)
 	}
 	c.add(cell.String(), p, cell.Fault, report.NotTried, "")
+	if p.after == "" {
+		c.firsts = append(c.firsts, struct {
+			fault faults.Fault
+			cell  *report.Cell
+		}{cell.Fault, c.cells[cell.String()]})
+	}
+}
+
+// visited are the faults of the cells that strike once, whichever shard visits
+// them, but for those that had no turn or were not reached: which these are is
+// another matter in every run.
+func (c *coverage) visited() (list []faults.Fault) {
+	for _, first := range c.firsts {
+		s := first.cell.Status
+		if s != report.NotReached && (s != report.NotTried || first.cell.Reason == report.ReasonShard) {
+			list = append(list, first.fault)
+		}
+	}
+	return list
 }
 
 // leave adds a cell that a rule leaves out.

@@ -17,19 +17,18 @@ import (
 const replicasExplored = 3
 
 // explore executes random scenarios until the time or the number asked for is
-// reached. The trials of one seed are the same in every run; only how many there
-// are depends on the time.
+// reached. The draws aim at what the sweep has not visited, so the scenarios of
+// one seed are the same for the same recordings and the same visited kinds of
+// cells: the same options give both, unless the sweep was cut short by its budget
+// or could not reach a cell. How many there are may depend on the time.
 func (r *run) explore(ctx context.Context) error {
-	replicas := replicasExplored
-	if limit := r.target.Limits.Replicas; limit > 0 {
-		replicas = min(replicas, limit)
-	}
-	if r.target.Relay.InApp {
-		replicas = 1
-	}
+	replicas := max(1, r.target.Relays(replicasExplored))
 	space := search.NewSpace(r.shape(), r.recordings, replicas, r.options.Faults)
 	if space.Empty() {
 		return &InputError{"there is nothing to explore: the recorded runs show no exchange"}
+	}
+	if r.coverage != nil {
+		space = space.Visited(r.coverage.visited())
 	}
 	most := r.options.ExploreTrials
 	if most == 0 {
@@ -55,6 +54,7 @@ func (r *run) explore(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("random scenario %d of seed %d: %w", i, r.options.Seed, err)
 		}
+		v.random = true
 		struck := v.struck()
 		r.findings.lock(func() {
 			r.explored.Trials++

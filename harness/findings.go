@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/outboxtest/outboxtest/faults"
 	"github.com/outboxtest/outboxtest/harness/report"
 	"github.com/outboxtest/outboxtest/harness/scenario"
 	"github.com/outboxtest/outboxtest/properties"
@@ -23,6 +24,7 @@ type findings struct {
 	verdict map[string]properties.Verdict
 	why     map[string]*reasons
 	other   reasons // for unknown, where they belong to no property
+	blame   string  // of the first trial that blames somebody else than the target
 	found   map[string]*report.Violation
 	list    []*finding
 }
@@ -30,6 +32,8 @@ type findings struct {
 type finding struct {
 	property  string
 	kind      string // of the point, without its occurrence
+	cause     string // the only fault of what is written down, if that is all it takes
+	base      string // of the files that are written down
 	violation *report.Violation
 	replayed  bool // all its replays are done
 }
@@ -99,6 +103,9 @@ func (r *run) take(ctx context.Context, worker int, v visit, where string) error
 		for _, reason := range v.judgement.Why {
 			f.other.add(whence(where, v), reason)
 		}
+		if f.blame == "" {
+			f.blame = v.judgement.Blame
+		}
 		for _, p := range v.judgement.Results {
 			if _, known := f.verdict[p.Property]; !known {
 				f.order = append(f.order, p.Property)
@@ -116,7 +123,11 @@ func (r *run) take(ctx context.Context, worker int, v visit, where string) error
 			}
 			for _, violation := range p.Violations {
 				key := p.Property + " " + kindOfPoint(v.scenario)
-				if known := f.found[key]; known != nil {
+				known := f.found[key]
+				if known == nil && v.random {
+					known = f.explains(p.Property, v.scenario)
+				}
+				if known != nil {
 					known.Cells++
 					continue
 				}
@@ -152,10 +163,12 @@ func kindOfPoint(s scenario.Scenario) string {
 	}
 	var kinds []string
 	for _, f := range all {
-		if f.At != nil {
-			p := *f.At
-			p.N = 1
-			f.At = &p
+		for _, p := range []**faults.Point{&f.At, &f.Until} {
+			if *p != nil {
+				first := **p
+				first.N = 1
+				*p = &first
+			}
 		}
 		f.Drop = nil
 		kinds = append(kinds, f.String())
@@ -163,40 +176,41 @@ func kindOfPoint(s scenario.Scenario) string {
 	return strings.Join(kinds, " and ")
 }
 
-// writeDown saves the scenario, the history and the logs of a violation, and
-// replays it.
-func (r *run) writeDown(ctx context.Context, worker int, v visit, property string, violation properties.Violation, into *report.Violation) error {
-	into.Summary, into.Order, into.Evidence = violation.Summary, violation.Order, violation.Evidence
-	into.Point, into.Fault = noFault, ""
-	var texts []string
-	all := v.scenario.AllFaults()
-	for i, f := range all {
-		texts = append(texts, f.String())
-		if i == len(all)-1 && f.At != nil {
-			into.Point = f.At.String()
-		} else if f.At == nil {
-			into.Point = "clock " + f.Clock.String()
+// explains finds a violation of the property whose only fault, which brings it
+// back every time, is among those of a random scenario.
+func (f *findings) explains(property string, s scenario.Scenario) *report.Violation {
+	for _, fault := range s.AllFaults() {
+		cause := causeOf(fault)
+		for _, x := range f.list {
+			if x.property == property && x.always() && cause != "" && x.cause == cause {
+				return x.violation
+			}
 		}
 	}
-	into.Fault = strings.Join(texts, "; then ")
-	base, err := r.freeName(property)
-	if err != nil {
+	return nil
+}
+
+// causeOf names a fault without its occurrence, its replica and its restart;
+// empty for one at a time on the clock.
+func causeOf(f faults.Fault) string {
+	if f.At == nil || f.Until != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s at %s/%s %q %s", f.Do, f.At.Link.Role, f.At.Link.Server, f.At.Label, f.At.Moment)
+}
+
+// writeDown saves the scenario, the history and the logs of a violation, replays
+// it, and puts a better scenario in its place if it finds one.
+func (r *run) writeDown(ctx context.Context, worker int, v visit, property string, violation properties.Violation, into *report.Violation) (err error) {
+	x := &finding{property: property, kind: kindOfPoint(v.scenario), violation: into}
+	if x.base, err = r.freeName(property); err != nil {
 		return err
 	}
-	into.Scenario, into.History = relative(base+".yaml"), relative(base+".jsonl")
-	comment := []string{property + ": " + violation.Summary, "replay it: outboxtest replay " + into.Scenario}
-	if err := scenario.Save(base+".yaml", v.scenario, comment...); err != nil {
+	if err := r.save(x, v, violation); err != nil {
 		return err
 	}
-	if err := writeHistory(base+".jsonl", v.history); err != nil {
-		return err
-	}
-	if err := copyLogs(v.logs, base+".logs"); err != nil {
-		return err
-	}
-	found := &finding{property: property, kind: kindOfPoint(v.scenario), violation: into}
 	replays := r.replays(property)
-	r.findings.lock(func() { r.findings.list = append(r.findings.list, found) })
+	r.findings.lock(func() { r.findings.list = append(r.findings.list, x) })
 	for range replays {
 		again, err := r.try(ctx, worker, v.scenario)
 		if err != nil {
@@ -209,8 +223,41 @@ func (r *run) writeDown(ctx context.Context, worker int, v visit, property strin
 			}
 		})
 	}
-	r.findings.lock(func() { found.replayed = true })
+	r.findings.lock(func() { x.replayed = true })
+	if err := r.refine(ctx, worker, x, v); err != nil {
+		return fmt.Errorf("look for a smaller scenario than %s: %w", into.Scenario, err)
+	}
 	return nil
+}
+
+// save writes down a trial that shows a violation, and what a report tells of it.
+func (r *run) save(x *finding, v visit, violation properties.Violation) error {
+	all := v.scenario.AllFaults()
+	point, cause := noFault, ""
+	if len(all) == 1 {
+		cause = causeOf(all[0])
+	}
+	if len(all) > 0 {
+		last := all[len(all)-1]
+		if point = "clock " + last.Clock.String(); last.At != nil {
+			point = last.At.String()
+		}
+	}
+	r.findings.lock(func() {
+		into := x.violation
+		into.Summary, into.Order, into.Evidence = violation.Summary, violation.Order, violation.Evidence
+		into.Point, into.Fault = point, faults.FormatFaults(all)
+		into.Scenario, into.History = relative(x.base+".yaml"), relative(x.base+".jsonl")
+		x.cause = cause
+	})
+	comment := []string{x.property + ": " + violation.Summary, "replay it: outboxtest replay " + relative(x.base+".yaml")}
+	if err := scenario.Save(x.base+".yaml", v.scenario, comment...); err != nil {
+		return err
+	}
+	if err := writeHistory(x.base+".jsonl", v.history); err != nil {
+		return err
+	}
+	return copyLogs(v.logs, x.base+".logs")
 }
 
 // replays is how often the next violation of a property is replayed.
@@ -218,22 +265,29 @@ func (r *run) replays(property string) int {
 	if r.options.Replays > 0 {
 		return r.options.Replays
 	}
-	replays := 3
-	r.findings.lock(func() {
-		for _, x := range r.findings.list {
-			if x.property == property && x.always() {
-				replays = 1
-			}
-		}
-	})
-	return replays
+	if r.shown(property) {
+		return 1
+	}
+	return 3
 }
 
 func violates(j properties.Judgement, property string) bool {
+	_, violated := violationOf(j, property, "")
+	return violated
+}
+
+// violationOf is the violation of a property in a judgement, that of the order
+// if there is one.
+func violationOf(j properties.Judgement, property, order string) (found properties.Violation, ok bool) {
 	for _, p := range j.Results {
-		if p.Property == property && len(p.Violations) > 0 {
-			return true
+		if p.Property != property {
+			continue
+		}
+		for _, v := range p.Violations {
+			if !ok || v.Order == order && found.Order != order {
+				found, ok = v, true
+			}
 		}
 	}
-	return false
+	return found, ok
 }

@@ -1,9 +1,12 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
+	"github.com/outboxtest/outboxtest/faults"
 	"github.com/outboxtest/outboxtest/harness/scenario"
 	"github.com/outboxtest/outboxtest/harness/search"
 	"github.com/outboxtest/outboxtest/properties"
@@ -80,6 +83,30 @@ func (s *Session) Replay(ctx context.Context, target targets.Target, sc scenario
 	return out, err
 }
 
+// OneLine is the scenario of faults on one line, as a report prints them
+// ([faults.ParseFaults]): what [Run] records under the name of a run, stepwise if
+// it is empty, with the orders of the options, and the faults in it.
+func OneLine(target targets.Target, line, run string, o Options) (scenario.Scenario, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return scenario.Scenario{}, err
+	}
+	list, err := faults.ParseFaults(line)
+	if err != nil {
+		return scenario.Scenario{}, &InputError{err.Error()}
+	}
+	var names []string
+	for _, known := range search.Runs(shapeOf(target.WithDefaults(), o)) {
+		if known.Name == cmp.Or(run, search.RunStepwise) {
+			sc := known.Scenario
+			sc.Faults = list
+			return sc, nil
+		}
+		names = append(names, known.Name)
+	}
+	return scenario.Scenario{}, &InputError{fmt.Sprintf("%q is no recorded run: use %s", run, strings.Join(names, ", "))}
+}
+
 // fits refuses a scenario that names a role which the target does not have as
 // a process of its own: its faults could never strike.
 func fits(sc scenario.Scenario, target targets.Target) error {
@@ -87,14 +114,7 @@ func fits(sc scenario.Scenario, target targets.Target) error {
 	if _, aborted := sc.Orders(); len(aborted) > 0 && !aborts(target) {
 		return &InputError{fmt.Sprintf("the scenario aborts an order, but the app of %s cannot be asked to: its manifest says abort: true if it can", target.Name)}
 	}
-	// As many as the trial starts.
-	replicas, apps := sc.Replicas, 1
-	if replicas == 0 {
-		replicas = max(1, target.Relay.Replicas)
-	}
-	if limit := target.Limits.Replicas; limit > 0 {
-		replicas = min(replicas, limit)
-	}
+	relays, apps := target.Relays(sc.Replicas), 1
 	if sc.Overlaps() {
 		apps = 2
 	}
@@ -106,7 +126,7 @@ func fits(sc scenario.Scenario, target targets.Target) error {
 		most := 1
 		switch in.Role {
 		case "relay":
-			most = replicas
+			most = relays
 		case "app":
 			most = apps
 		case "consumer":

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -38,6 +39,7 @@ func variations() []targets.Target {
 		{"app-begins-twice", targets.RoleApp, beginTwice},
 		{"app-commits-on-two-connections", targets.RoleApp, commitTwice},
 		{"relay-skips-after-a-broken-poll", targets.RoleRelay, skipAfterBrokenPoll},
+		{"relay-gives-up-on-what-another-tried", targets.RoleRelay, giveUpTried},
 		{"consumer-skips-after-a-broken-pull", targets.RoleConsumer, skipAfterBrokenPull},
 	} {
 		t := polling.Target()
@@ -46,7 +48,24 @@ func variations() []targets.Target {
 		t.Go[v.role] = v.run
 		list = append(list, t)
 	}
-	return list
+	return append(list, appRelays())
+}
+
+// appRelays is polling with its relay in the app's process.
+func appRelays() targets.Target {
+	t := polling.Target()
+	t.Name, t.Relay = "app-relays", targets.Relay{InApp: true}
+	t.Go = maps.Clone(t.Go)
+	delete(t.Go, targets.RoleRelay)
+	t.Go[targets.RoleApp] = func(ctx context.Context) error {
+		ctx, cancel := context.WithCancel(ctx)
+		var running sync.WaitGroup
+		defer running.Wait()
+		defer cancel()
+		running.Go(func() { _ = polling.Relay(ctx) }) // it ends with ctx alone
+		return polling.App(ctx)
+	}
+	return t
 }
 
 // sleep looks healthy and does nothing.
@@ -298,6 +317,55 @@ func publishBatch(ctx context.Context, conn *pgx.Conn, broker *parts.Broker, bat
 		*last = max(*last, row.ID)
 	}
 	return len(batch) > 0, nil
+}
+
+// triesSchema is what giveUpTried needs beyond polling's schema.
+const triesSchema = `ALTER TABLE outbox ADD tries int NOT NULL DEFAULT 0; CREATE TABLE attempts (event_id text)`
+
+// giveUpTried claims nothing. It counts its try of a row, and takes a row that has
+// been tried before for a poisoned one: two relays that count before either looks
+// both give it up.
+func giveUpTried(ctx context.Context) error {
+	var broker parts.Broker
+	defer broker.Close()
+	if _, err := broker.Conn(); err != nil {
+		return err
+	}
+	return parts.Loop(ctx, func(ctx context.Context, conn *pgx.Conn) (bool, error) {
+		// They seldom meet by themselves.
+		time.Sleep(time.Duration(20+rand.IntN(200)) * time.Millisecond)
+		rows, err := conn.Query(ctx, `SELECT id, event_id, payload FROM outbox WHERE published_at IS NULL ORDER BY id`)
+		if err != nil {
+			return false, err
+		}
+		batch, err := pgx.CollectRows(rows, pgx.RowToStructByPos[outboxRow])
+		if err != nil {
+			return false, err
+		}
+		for _, row := range batch {
+			if _, err := conn.Exec(ctx, `UPDATE outbox SET tries = tries + 1 WHERE id = $1`, row.ID); err != nil {
+				return false, err
+			}
+			// A label of its own, which the request alone tells.
+			if _, err := conn.Exec(ctx, `INSERT INTO attempts VALUES ($1)`, row.EventID); err != nil {
+				return false, err
+			}
+			var tries []int
+			marked, err := conn.Query(ctx, `UPDATE outbox SET published_at = now() WHERE id = $1 AND published_at IS NULL RETURNING tries`, row.ID)
+			if err != nil {
+				return false, err
+			}
+			if tries, err = pgx.CollectRows(marked, pgx.RowTo[int]); err != nil {
+				return false, err
+			}
+			if len(tries) == 1 && tries[0] == 1 {
+				if err := broker.Publish(ctx, row.EventID, row.Payload); err != nil {
+					return false, err
+				}
+			}
+		}
+		return len(batch) > 0, nil
+	})
 }
 
 // skipAfterBrokenPull goes on after a broken connection one event too far.

@@ -128,8 +128,10 @@ func (r *run) record(ctx context.Context) error {
 	return err
 }
 
-func (r *run) shape() search.Shape {
-	return search.Shape{Target: r.target.Ref, Orders: r.options.Orders, Aborts: aborts(r.target), Overlaps: overlaps(r.target), Relays: r.target.Relays(0)}
+func (r *run) shape() search.Shape { return shapeOf(r.target, r.options) }
+
+func shapeOf(t targets.Target, o Options) search.Shape {
+	return search.Shape{Target: t.Ref, Orders: o.Orders, Aborts: aborts(t), Overlaps: overlaps(t), Relays: t.Relays(0)}
 }
 
 // overlaps reports whether two instances of the app may run at once: not when

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,11 +11,13 @@ import (
 	"github.com/outboxtest/outboxtest/targets"
 )
 
-// Test sweeps a target and fails the test for every violation, with its
-// evidence and the file that replays it. An unknown verdict fails the test too:
-// something that was planned was not exercised. The package needs a TestMain,
-// because the harness starts the test binary again for its own roles and for
-// the target's Go functions:
+// Test replays the scenario files in the package's folder [Regressions], sweeps a
+// target, and fails the test for every violation, with its evidence and the file
+// that replays it. An unknown verdict fails the test too: something that was
+// planned was not exercised. A file is replayed Options.Replays times, at least
+// once, in a subtest of its name if t is a *testing.T; failures that were found
+// once are kept there. The package needs a TestMain, because the harness starts
+// the test binary again for its own roles and for the target's Go functions:
 //
 //	func TestMain(m *testing.M) { harness.Main(m, target()) }
 func Test(t testing.TB, target targets.Target, o Options) {
@@ -23,7 +26,37 @@ func Test(t testing.TB, target targets.Target, o Options) {
 		t.Fatal("harness.Test starts this test binary again for the processes under test; add to the package:\n\n" +
 			"\tfunc TestMain(m *testing.M) { harness.Main(m, target) }\n")
 	}
-	result, err := Run(t.Context(), target, o)
+	files, err := scenarioFiles(Regressions)
+	if err != nil {
+		t.Fatalf("outboxtest: %v", err)
+	}
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatalf("outboxtest: %v", err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("outboxtest: %v", err)
+		}
+	}()
+	for _, file := range files {
+		replay := func(t testing.TB) {
+			t.Helper()
+			wrong, err := s.regress(t.Context(), target, file, o)
+			if err != nil {
+				t.Errorf("outboxtest: %v", err)
+			} else if len(wrong) > 0 {
+				t.Error(strings.Join(wrong, "\n"))
+			}
+		}
+		if parent, ok := t.(*testing.T); ok {
+			name := filepath.Base(file)
+			parent.Run(strings.TrimSuffix(name, filepath.Ext(name)), func(t *testing.T) { replay(t) })
+		} else {
+			replay(t)
+		}
+	}
+	result, err := s.Run(t.Context(), target, o)
 	if err != nil {
 		t.Fatalf("outboxtest: %v", err)
 	}

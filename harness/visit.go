@@ -17,6 +17,8 @@ type visit struct {
 	history   []properties.Event
 	judgement properties.Judgement
 	logs      string
+	// random: the scenario was drawn, and may hold more than matters.
+	random bool
 	// segments is how many segments drained with all their faults struck.
 	segments int
 }

@@ -30,6 +30,9 @@ func Judgement(j properties.Judgement) []string {
 	for _, why := range j.Why {
 		lines = append(lines, Fold("  ", "unknown: "+why)...)
 	}
+	if j.Blame != "" {
+		lines = append(lines, Fold("  ", "to blame: "+j.Blame)...)
+	}
 	return lines
 }
 

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,7 +72,8 @@ func TestWriteJudgement(t *testing.T) {
 			{Property: "applied-once", Claimed: true, Verdict: properties.UnknownResult, Why: []string{"the consumer had no grace"}},
 			{Property: "writes-survive-broker-outage", Verdict: properties.Pass},
 		},
-		Why: []string{"kill at clock 5ms did not fire"},
+		Why:   []string{"kill at clock 5ms did not fire"},
+		Blame: "the broker: it acknowledged the event of o2 and does not hold it",
 	}
 	golden(t, "judgement", strings.Join(Judgement(j), "\n")+"\n")
 }
@@ -138,5 +140,23 @@ func TestShellWord(t *testing.T) {
 		if got := shellWord(in); got != want {
 			t.Errorf("%q: got %s, want %s", in, got, want)
 		}
+	}
+}
+
+// What is told of a search that a schedule or a bound ended.
+func TestWhatWasRefined(t *testing.T) {
+	v := Violation{
+		Holds:  &Holds{Tried: 3, Found: true},
+		Shrunk: &Shrunk{Calls: 100, From: Size{Orders: 4, Faults: 3}, To: Size{Orders: 2, Faults: 2}},
+	}
+	want := []string{
+		"it takes a schedule, which holds bring back every time (tried 3 scenarios)",
+		"shrunk from 4 orders and 3 faults to 2 orders and 2 faults (tried 100 scenarios), not to the end: a smaller one may fail as well",
+	}
+	if got := refined(v); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	if got := refined(Violation{}); len(got) != 0 {
+		t.Errorf("got %q", got)
 	}
 }

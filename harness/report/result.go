@@ -84,6 +84,12 @@ type Violation struct {
 	History    string     `json:"history"`
 	Reproduced Reproduced `json:"reproduced"`
 	Evidence   []string   `json:"evidence,omitempty"`
+	// Shrunk tells of the search for a smaller scenario; nil when there was none
+	// or it left the scenario as it was and had come to its end.
+	Shrunk *Shrunk `json:"shrunk,omitempty"`
+	// Holds tells of the search for the schedule, of a violation that did not come
+	// back in every replay; nil when there was none.
+	Holds *Holds `json:"holds,omitempty"`
 	// Cells counts the cells that showed the same violation at the same kind of
 	// point, this one included.
 	Cells int `json:"cells"`
@@ -93,6 +99,37 @@ type Violation struct {
 type Reproduced struct {
 	Failed int `json:"failed"`
 	Runs   int `json:"runs"`
+}
+
+// Shrunk tells how a smaller scenario was looked for. All else that a violation
+// tells is of the one that is saved.
+type Shrunk struct {
+	// Calls counts the scenarios that were tried, each more than once if it failed.
+	Calls int `json:"calls"`
+	// Complete: nothing smaller that was known to try fails. It is false when the
+	// search was cut short, or what it found does not fail every time.
+	Complete bool `json:"complete"`
+	// From is the size of the scenario in which the violation was found, To that
+	// of the one that is saved.
+	From Size `json:"from"`
+	To   Size `json:"to"`
+}
+
+// Size counts what a scenario is made of; aborted orders count.
+type Size struct {
+	Orders int `json:"orders"`
+	Faults int `json:"faults"`
+}
+
+func (s Size) String() string {
+	return counted(s.Orders, "order") + " and " + counted(s.Faults, "fault")
+}
+
+// Holds tells how a schedule was looked for: of so many scenarios with holds,
+// whether one fails every time.
+type Holds struct {
+	Tried int  `json:"tried"`
+	Found bool `json:"found"`
 }
 
 // Environment is what the run ran on.

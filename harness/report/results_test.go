@@ -39,7 +39,10 @@ func convicted() Result {
 	flaky.Reproduced, flaky.Cells = Reproduced{Runs: 1}, 1
 	flaky.Fault = `kill at clock 120ms`
 	flaky.Point = "clock 120ms"
+	flaky.Holds = &Holds{Tried: 24}
+	v.Shrunk = &Shrunk{Calls: 1, Complete: true, From: Size{Orders: 4, Faults: 1}, To: Size{Orders: 1, Faults: 1}}
 	without := v
+	without.Shrunk = &Shrunk{Calls: 16, From: Size{Orders: 3}, To: Size{Orders: 3}}
 	without.Point, without.Fault, without.Cells = "no fault", "", 1
 	without.Scenario = "it's here/a b.yaml"
 	return Result{

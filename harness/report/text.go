@@ -58,6 +58,12 @@ func Details(v Violation) []string {
 // closing is what every violation is reported with, however short.
 func closing(v Violation) []string {
 	lines := Fold("  ", reproduced(v))
+	for _, text := range refined(v) {
+		// A report indents the lines once more.
+		for _, line := range Fold("    ", text) {
+			lines = append(lines, line[2:])
+		}
+	}
 	if v.Scenario != "" {
 		lines = append(lines, "  replay it: "+ReplayLine(v))
 	}
@@ -95,6 +101,28 @@ func reproduced(v Violation) string {
 		text += fmt.Sprintf("; seen in %d cells", v.Cells)
 	}
 	return text
+}
+
+// refined tells how the scenario came from the one that first failed.
+func refined(v Violation) (texts []string) {
+	if h := v.Holds; h != nil {
+		text := "it takes a schedule, which holds bring back every time"
+		if !h.Found {
+			text = "it takes a schedule, and no holds were found that bring it back every time"
+		}
+		texts = append(texts, fmt.Sprintf("%s (tried %s)", text, counted(h.Tried, "scenario")))
+	}
+	if s := v.Shrunk; s != nil {
+		text := fmt.Sprintf("shrunk from %s to %s (tried %s)", s.From, s.To, counted(s.Calls, "scenario"))
+		if s.From == s.To {
+			text = fmt.Sprintf("nothing with fewer orders or faults was found (tried %s)", counted(s.Calls, "scenario"))
+		}
+		if !s.Complete {
+			text += ", not to the end: a smaller one may fail as well"
+		}
+		texts = append(texts, text)
+	}
+	return texts
 }
 
 // mostUnreached bounds how many unreached cells are listed one by one; the

@@ -18,6 +18,8 @@ func target() targets.Target { return polling.Target() }
 // package needs this TestMain.
 func TestMain(m *testing.M) { harness.Main(m, target()) }
 
+// Scenario files in testdata/outboxtest are replayed before the sweep: failures
+// that were found once are kept there.
 func TestOutbox(t *testing.T) {
 	harness.Test(t, target(), harness.Options{
 		Orders: 1,       // leave it out for the default, 3
