@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -67,6 +68,46 @@ func TestCoverageKeepsTheOrderOfTheRecordedRun(t *testing.T) {
 	}
 	if text := got[1].Text(got[1].Cells[2]); text != kill.Fault.String() {
 		t.Errorf("a cell reads %q, its fault %q", text, kill.Fault)
+	}
+}
+
+// What the random scenarios need not aim at: which cells of the sweep had no turn
+// for want of time, or were not reached, is another matter in every run.
+func TestVisitedIsWhatEveryRunVisits(t *testing.T) {
+	c := newCoverage()
+	cut := faults.Fault{Do: faults.Cut}
+	want := []string{}
+	for i, of := range []struct {
+		status  report.Status
+		reason  string
+		visited bool
+	}{
+		{report.Exercised, "", true},
+		{report.Violated, "", true},
+		{report.NotApplicable, search.ReasonConvicted, true},
+		{report.NotTried, report.ReasonShard, true},
+		{report.NotTried, report.ReasonBudget, false},
+		{report.NotTried, "", false},
+		{report.NotReached, "its time did not come", false},
+	} {
+		cell := cellAt(t, "batch", fmt.Sprintf(`relay.0/broker "publish" #%d after`, i+1), cut)
+		c.plan(cell)
+		c.set(cell, of.status, of.reason)
+		if of.visited {
+			want = append(want, cell.Fault.String())
+		}
+	}
+	left := cellAt(t, "batch", `relay.0/broker "publish" #1 before`, cut)
+	c.leave(left.Run, left.Fault, search.ReasonNext)
+	second := cellAt(t, "batch, after "+left.Fault.String(), `relay.0/broker "ack" #1 before`, cut, left.Fault)
+	c.plan(second)
+	c.set(second, report.Exercised, "")
+	got := []string{}
+	for _, f := range c.visited() {
+		got = append(got, f.String())
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
 

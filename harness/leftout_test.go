@@ -64,7 +64,7 @@ func TestWhatIsLeftOutHidesNothing(t *testing.T) {
 		switch reason {
 		case search.ReasonConvicted:
 			continue // the verdict is fail already
-		case search.ReasonRecovery:
+		case search.ReasonRecovery, search.ReasonSchedule:
 			continue // no rule: these cells were tried, and found nothing to strike
 		}
 		if !slices.ContainsFunc(hidden, func(h hiding) bool { return h.reason == reason }) {

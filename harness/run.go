@@ -70,6 +70,7 @@ type run struct {
 	earned      bool
 	coverage    *coverage // nil until the cells are known
 	breaks      breaks
+	calms       calms
 	digest      string
 	interrupted bool
 	explored    *report.Explored

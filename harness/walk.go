@@ -75,6 +75,16 @@ func (w *walk) alone(ctx context.Context, worker int, c search.Cell) (visit, err
 		w.tell(c, report.NotApplicable, search.ReasonRecovery, nil)
 		return v, nil
 	}
+	if !v.fired() && v.judgement.Verdict != properties.Fail {
+		chance, err := r.byChance(ctx, worker, c)
+		if err != nil {
+			return v, err
+		}
+		if chance {
+			w.tell(c, report.NotApplicable, search.ReasonSchedule, nil)
+			return v, nil
+		}
+	}
 	if err := r.take(ctx, worker, v, c.Run); err != nil {
 		return v, err
 	}

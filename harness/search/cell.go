@@ -61,6 +61,7 @@ const (
 	// The next two are visited in the stepwise run.
 	ReasonRelays        = "an exchange of the app or the consumer, with more relays: the same as with one"
 	ReasonBeforeOverlap = "before transactions overlap: the same as when orders follow each other"
+	ReasonSchedule      = "an exchange that some fault-free runs have and others have not: the schedule's choice"
 	ReasonRecovery      = "a second fault during a recovery that took another course, three times"
 	ReasonConvicted     = "the same point and fault, with another order, is convicted already"
 	ReasonEquivalent    = "equivalent for a kill: the servers have seen the same messages as at a cell that is visited"
@@ -68,7 +69,7 @@ const (
 
 // Reasons lists the reasons, in the order of the docs.
 func Reasons() []string {
-	return []string{ReasonIdle, ReasonSetup, ReasonEquivalent, ReasonNext, ReasonBeside, ReasonRelays, ReasonBeforeOverlap, ReasonRecovery, ReasonConvicted}
+	return []string{ReasonIdle, ReasonSetup, ReasonEquivalent, ReasonNext, ReasonBeside, ReasonRelays, ReasonBeforeOverlap, ReasonSchedule, ReasonRecovery, ReasonConvicted}
 }
 
 // Options say which cells are wanted.

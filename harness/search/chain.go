@@ -127,6 +127,17 @@ func (d *deriver) find(p faults.Point) (exchange, bool) {
 	return exchange{}, false
 }
 
+// Shows reports whether the run has the exchanges of all the fault's points.
+func (rec Recording) Shows(f faults.Fault) bool {
+	d := newDeriver(rec, Options{})
+	for _, p := range append([]faults.Point{*f.At}, f.Drop...) {
+		if _, found := d.find(p); !found {
+			return false
+		}
+	}
+	return true
+}
+
 // stretchOf returns the stretch that the whole of an exchange is in.
 func stretchOf(all []stretch, e exchange) *stretch {
 	for i := range all {
