@@ -11,6 +11,7 @@ type judgedCase struct {
 	lost, ghost, applied, outage Verdict
 	why                          string // somewhere among the reasons
 	summary                      string // of some violation
+	blame                        string
 }
 
 const killMark = `kill at relay.0/postgres "commit" #2 unanswered`
@@ -145,7 +146,7 @@ func cases() []judgedCase {
 			b.fault("fired", "crash", "broker").fault("healed", "crash", "broker")
 			b.next(broker, "publish", Wire{What: WireRequest, Order: "o2", EventID: "e-o2"}, Wire{What: WireReply, Position: 1})
 			return b.drain(BasisPendingZero).end()
-		}, verdict: u, lost: u, why: "the broker's loss"},
+		}, verdict: u, lost: u, why: "the broker's loss", blame: "the broker: it acknowledged the event of o2"},
 		{name: "lost one-way publish", history: func() []Event {
 			b := begin("o1", "o2").place("o1", "o2").relay("o1").apply("o1")
 			b.next(broker, "publish", Wire{What: WireOneWay, Order: "o2", EventID: "e-o2"})
@@ -198,7 +199,18 @@ func cases() []judgedCase {
 			b := begin("o1", "o2").place("o1", "o2").relay("o1").apply("o1")
 			b.next(broker, "publish", Wire{What: WireRequest, Order: "o2", EventID: "e-o2"}, Wire{What: WireReply, Position: 2})
 			return b.drain(BasisPendingZero).end()
-		}, verdict: u, lost: u, why: "the broker acknowledged it and does not hold it: the broker's loss"},
+		}, verdict: u, lost: u, why: "the broker acknowledged it and does not hold it: the broker's loss",
+			blame: "the broker: it acknowledged the event of o2 and does not hold it"},
+		{name: "missing and the relay had it deleted", history: func() []Event {
+			b := begin("o1", "o2").place("o1", "o2").relay("o1").apply("o1")
+			b.next(broker, "publish", Wire{What: WireRequest, Order: "o2", EventID: "e-o2"}, Wire{What: WireReply, Position: 2})
+			return b.next(broker, "api stream.msg.delete", request, reply).drain(BasisPendingZero).end()
+		}, verdict: u, lost: u, why: `relay.0/broker "api stream.msg.delete" #1 may have asked for that`},
+		{name: "lost though the broker lost another one", history: func() []Event {
+			b := begin("o1", "o2", "o3").place("o1", "o2", "o3").relay("o1").apply("o1")
+			b.next(broker, "publish", Wire{What: WireRequest, Order: "o2", EventID: "e-o2"}, Wire{What: WireReply, Position: 2})
+			return b.drain(BasisPendingZero).end()
+		}, verdict: Fail, lost: Fail, summary: "o3 was committed", blame: "the broker: it acknowledged the event of o2 and does not hold it"},
 		{name: "lost and the broker refused it", history: func() []Event {
 			b := begin("o1", "o2").place("o1", "o2").relay("o1").apply("o1")
 			b.next(broker, "publish", Wire{What: WireRequest, Order: "o2", EventID: "e-o2"}, Wire{What: WireReply, Error: "no stream"})
@@ -206,13 +218,19 @@ func cases() []judgedCase {
 		}, verdict: Fail, lost: Fail},
 		{name: "missing and the log lost positions", history: func() []Event {
 			return bend(lostOne(BasisPendingZero), func(b *builder) { b.missing = 1 }).end()
-		}, verdict: u, lost: u, why: "no longer holds all"},
+		}, verdict: u, lost: u, why: "no longer holds all", blame: "the broker: its log lacks messages that it had taken"},
 		{name: "event gone from a later reading", history: func() []Event {
 			b := complete("o1", "o2").reading(Ledger{Name: LedgerLog, Log: []Message{
 				{Position: 1, Order: "o1", EventID: "e-o1"}, {Position: 2, Order: "o2", EventID: "e-o2"}}})
 			b.log = b.log[:1]
 			return b.end()
-		}, verdict: Pass},
+		}, verdict: u, why: "no longer holds all", blame: "the broker: it held the event of o2 and no longer does"},
+		{name: "event gone from a later reading because the app purged the stream", history: func() []Event {
+			b := complete("o1", "o2").reading(Ledger{Name: LedgerLog, Log: []Message{
+				{Position: 1, Order: "o1", EventID: "e-o1"}, {Position: 2, Order: "o2", EventID: "e-o2"}}})
+			b.log = nil
+			return b.next("app.0/broker", "api stream.purge", request, reply).end()
+		}, verdict: u, why: `app.0/broker "api stream.purge" #1 may have asked for that`},
 		{name: "missing and a message is unread", history: func() []Event {
 			return bend(lostOne(BasisPendingZero), func(b *builder) {
 				b.log = append(b.log, Message{Position: 9, EventID: "e-?", Unread: "no $.ref in the body"})
@@ -267,7 +285,7 @@ func cases() []judgedCase {
 			b := begin("o1", "o2").place("o1", "o2").relay("o1").apply("o1").drain(BasisPendingZero)
 			b.log = nil
 			return b.end()
-		}, verdict: u, lost: u, why: "no longer holds all"},
+		}, verdict: u, lost: u, why: "no longer holds all", blame: "the broker: it held the event of o1 and no longer does"},
 		{name: "event by an id that two rows share", history: func() []Event {
 			return bend(complete("o1", "o2"), func(b *builder) {
 				b.log[1].Order, b.committed[0].ID, b.committed[1].ID = "7", "7", "7"
@@ -425,7 +443,8 @@ func cases() []judgedCase {
 			b := begin("o1", "o2").place("o1", "o2").relay("o1", "o2").apply("o1").drain(BasisPendingZero)
 			b.log = b.log[:1]
 			return b.end()
-		}, verdict: u, applied: u, why: "the final log does not hold the event"},
+		}, verdict: u, applied: u, why: "the final log does not hold the event",
+			blame: "the broker: it held the event of o2 and no longer does"},
 		{name: "never applied by the last look before the end", history: func() []Event {
 			return lookedBefore(zero())
 		}, verdict: Fail, applied: Fail},
@@ -456,7 +475,7 @@ func cases() []judgedCase {
 		}, verdict: u, applied: u, why: "do not agree"},
 		{name: "effects of events that the log lost", history: func() []Event {
 			return bend(complete("o1"), func(b *builder) { b.missing = 1 }).effect("kitchen", "zz", 1).end()
-		}, verdict: Pass},
+		}, verdict: u, why: "no longer holds all", blame: "the broker: its log lacks"},
 		{name: "events without an id", history: func() []Event {
 			return bend(complete("o1", "o2"), func(b *builder) { b.log[1].EventID = ""; b.applied = b.applied[:2] }).end()
 		}, verdict: u, applied: u, why: "events without an id"},
@@ -484,6 +503,16 @@ func cases() []judgedCase {
 		}, verdict: Fail, outage: Fail},
 		{name: "refused after a cut", history: func() []Event {
 			return refused("cut", Failed, "app.0/broker").drain(BasisComplete).end()
+		}, verdict: Fail, outage: Fail},
+		{name: "refused as without faults", history: func() []Event {
+			return bend(refused("hang", Failed, "app.0/broker"), func(b *builder) {
+				b.trial.Baseline = &Baseline{Events: map[string]int{"o1": 1}}
+			}).fault("healed", "hang", "app.0/broker").drain(BasisComplete).end()
+		}, verdict: Pass},
+		{name: "refused and not without faults", history: func() []Event {
+			return bend(refused("hang", Failed, "app.0/broker"), func(b *builder) {
+				b.trial.Baseline = &Baseline{Events: map[string]int{"o1": 1, "o2": 1}}
+			}).fault("healed", "hang", "app.0/broker").drain(BasisComplete).end()
 		}, verdict: Fail, outage: Fail},
 		{name: "refused and not claimed", history: func() []Event {
 			b := refused("hang", Failed, "app.0/broker")

@@ -22,6 +22,9 @@ func Earned(h []Event) []string {
 
 func (ix *index) unearned() []string {
 	reasons := ix.undone()
+	if why := ix.lostByLog(); why != "" {
+		reasons = append(reasons, why)
+	}
 	if len(ix.trial.Faults) > 0 {
 		return reasons
 	}

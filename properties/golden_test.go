@@ -26,6 +26,7 @@ func recorded(c judgedCase) bool {
 		"order rolled back by the business",
 		"repeat within the batch in flight",
 		"not applied and waiting",
+		"not applied and gone from the log",
 		"refused and not claimed",
 		"refused with its own database cut off",
 	}, c.name)
@@ -34,6 +35,9 @@ func recorded(c judgedCase) bool {
 func render(j Judgement) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "verdict: %s\n", j.Verdict)
+	if j.Blame != "" {
+		fmt.Fprintf(&b, "  to blame: %s\n", j.Blame)
+	}
 	for _, why := range j.Why {
 		fmt.Fprintf(&b, "  why: %s\n", why)
 	}

@@ -187,7 +187,7 @@ type Ledger struct {
 	Broker    []Backlog `json:"broker,omitempty"`
 	// Bypassed are connections to a server that came past the proxies.
 	Bypassed []string `json:"bypassed,omitempty"`
-	// Missing are positions that the log once had and no longer holds.
+	// Missing counts the positions that the log once had and no longer holds.
 	Missing int `json:"missing,omitempty"`
 	// Other counts the messages of the log that the manifest's when rule says
 	// are no events.

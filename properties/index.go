@@ -32,8 +32,10 @@ type index struct {
 	strangers []string
 	final     struct{ committed, log, applied, pending *Event }
 	broker    *Event // the last reading
-	// logLost: the log once held positions that it no longer holds.
+	// logLost: the log once held positions that it no longer holds; gone are
+	// those of them that a reading had caught.
 	logLost bool
+	gone    []Message
 
 	drain     *Event
 	faults    []*fault
@@ -150,6 +152,9 @@ func (ix *index) addLog(e *Event) {
 		have[l.Message] = true
 		if now[l.Position] != l.Message {
 			ix.logLost = true
+			if !slices.Contains(ix.gone, l.Message) {
+				ix.gone = append(ix.gone, l.Message)
+			}
 		}
 	}
 	for _, m := range e.Ledger.Log {

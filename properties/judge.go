@@ -54,6 +54,9 @@ type Judgement struct {
 	// Why lists the reasons for unknown that belong to no single property: the
 	// history breaks its own assumptions, or a pass was not earned.
 	Why []string `json:"why,omitempty"`
+	// Blame says whose fault it is that something is missing, when it is not the
+	// target's: a broker that no longer holds what it had acknowledged.
+	Blame string `json:"blame,omitempty"`
 }
 
 // Judge says what every property says of the history. It is pure, accepts any
@@ -81,6 +84,9 @@ func Judge(h []Event) Judgement {
 		j.Verdict = j.Verdict.Worse(r.Verdict)
 	}
 	if why := guard("asking whether a pass was earned", func() { j.Why = ix.unearned() }); why != "" {
+		j.Why = append(j.Why, why)
+	}
+	if why := guard("asking who is to blame", func() { j.Blame = ix.blame() }); why != "" {
 		j.Why = append(j.Why, why)
 	}
 	if len(j.Why) > 0 {

@@ -57,6 +57,9 @@ func TestJudge(t *testing.T) {
 			if !has(summaries(j), c.summary) && c.summary != "" {
 				t.Errorf("no violation says %q", c.summary)
 			}
+			if !strings.Contains(j.Blame, c.blame) || c.blame == "" && j.Blame != "" {
+				t.Errorf("blames %q, want %q", j.Blame, c.blame)
+			}
 			if t.Failed() {
 				t.Logf("reasons: %q\nsummaries: %q", reasons(j), summaries(j))
 			}

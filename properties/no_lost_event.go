@@ -40,6 +40,26 @@ func judgeLost(ix *index) finding {
 // notLost says why a missing event is no proof of a loss by the target; empty
 // when it is one.
 func (ix *index) notLost(order string) string {
+	if why := ix.notFound(order); why != "" {
+		return why
+	}
+	switch {
+	case ix.logLost:
+		return ix.lostByLog()
+	case ix.brokerLost(order) && ix.deleted() != "":
+		return "the broker acknowledged it and does not hold it, and " + ix.deleted() + " may have asked for that"
+	case ix.brokerLost(order):
+		return "the broker acknowledged it and does not hold it: the broker's loss"
+	}
+	if links := ix.opaqueLinks("", "broker"); len(links) > 0 {
+		return fmt.Sprintf("%s could not be read, so the broker may have acknowledged it", strings.Join(links, ", "))
+	}
+	return ix.drained(order)
+}
+
+// notFound says why an order's event may be in the log all the same; empty when
+// it is not.
+func (ix *index) notFound(order string) string {
 	switch {
 	case ix.calls[order] == nil:
 		return "the trial never placed it"
@@ -49,15 +69,8 @@ func (ix *index) notLost(order string) string {
 		return fmt.Sprintf("the when rule of the manifest leaves all %d messages of the log out", ix.others)
 	case len(ix.strangers) > 0:
 		return "the log holds events of orders that the trial never placed"
-	case ix.logLost:
-		return "the log no longer holds all that it once held: the broker's loss"
-	case ix.brokerLost(order):
-		return "the broker acknowledged it and does not hold it: the broker's loss"
 	}
-	if links := ix.opaqueLinks("", "broker"); len(links) > 0 {
-		return fmt.Sprintf("%s could not be read, so the broker may have acknowledged it", strings.Join(links, ", "))
-	}
-	return ix.drained(order)
+	return ""
 }
 
 // brokerLost reports whether the broker confirmed an event of the order. A

@@ -118,31 +118,37 @@ func (l *ledgers) readCommitted(ctx context.Context) error {
 }
 
 func (l *ledgers) readLog(ctx context.Context) error {
-	messages, err := l.t.stream.Messages(ctx, l.lastSeq+1)
+	log, err := l.t.stream.Log(ctx, l.lastSeq+1)
 	if err != nil {
 		return fmt.Errorf("read the broker's log: %w", err)
 	}
-	for _, m := range messages {
+	l.lastSeq = log.Last
+	l.missing += len(log.Gone)
+	for _, m := range log.Messages {
 		out := properties.Message{Position: m.Sequence}
 		fields, err := l.t.rec.read.Read(m.Subject, m.Header, m.Data)
 		switch {
 		case err != nil:
 			out.Unread = err.Error()
 		case !fields.Event:
-			l.missing += int(m.Sequence - l.lastSeq - 1)
-			l.lastSeq = m.Sequence
 			l.other++
 			continue
 		default:
 			out.Order, out.EventID, out.Key = fields.Order, fields.ID, fields.Key
 		}
-		l.missing += int(m.Sequence - l.lastSeq - 1)
-		l.lastSeq = m.Sequence
 		if l.log = append(l.log, out); len(l.log) > maxRows {
 			return &TargetError{What: fmt.Sprintf("the broker's log holds more than %d messages of one trial", maxRows)}
 		}
 	}
 	return nil
+}
+
+// readWhole takes a reading with the broker's log from its beginning: the other
+// readings go on from the last one, and would not notice what the broker has
+// lost since.
+func (l *ledgers) readWhole(ctx context.Context) error {
+	l.log, l.lastSeq, l.missing, l.other = nil, 0, 0, 0
+	return l.read(ctx)
 }
 
 func (l *ledgers) readApplied(ctx context.Context) error {

@@ -131,6 +131,9 @@ func (w *warden) kill(ctx context.Context, f wire.Firing) {
 	switch restart {
 	case faults.BackendsGone:
 		if err := w.t.waitBackendsGone(ctx, backends); err != nil {
+			if ctx.Err() != nil {
+				return // it struck when the trial had come to its end
+			}
 			w.fail(err)
 		}
 		again()
