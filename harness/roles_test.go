@@ -44,6 +44,7 @@ func variations() []targets.Target {
 	} {
 		t := polling.Target()
 		t.Name = v.name
+		t.Relay.Replicas = 1 // so that relay.0 has the work that a scenario names
 		t.Go = maps.Clone(t.Go)
 		t.Go[v.role] = v.run
 		list = append(list, t)

@@ -104,7 +104,11 @@ func (t *trial) settle(ctx context.Context, before occasion) (drained properties
 		}
 		tally := t.rec.tally()
 		out := properties.Drain{Polls: tally.idle - startPolls, Time: time.Since(since), Healthy: healthy && t.relaysUp()}
-		if done, err := d.decide(ctx, &out, healthy, begin); err != nil || done {
+		done, err := d.decide(ctx, &out, healthy, begin)
+		if err == nil && done && before == atTheEnd {
+			done, err = t.disarm(healedAt)
+		}
+		if err != nil || done {
 			missing, unapplied := t.ledgers.outstanding(t.job.consumers())
 			return out, done && missing == 0 && unapplied == 0, err
 		}

@@ -136,11 +136,6 @@ func (t *trial) execute(ctx context.Context, baseline *properties.Baseline) (err
 			t.segments++
 		}
 	}
-	// What would strike from now on would count as struck, and nobody would watch
-	// the recovery.
-	if err := t.board.Next(nil); err != nil {
-		return fmt.Errorf("disarm the faults: %w", err)
-	}
 	t.rec.add(properties.Event{Kind: properties.KindDrain, Drain: &drained})
 	if err := t.lookForBypasses(ctx); err != nil {
 		return err
