@@ -46,6 +46,9 @@ var hidden = []hiding{
 	}, 1, `app.0/postgres "commit"`, func(c search.Cell) bool {
 		return slices.ContainsFunc(c.Fault.Drop, func(p faults.Point) bool { return p.Link == c.Fault.At.Link })
 	}},
+	{search.ReasonStart, func(t *testing.T) targets.Target { return variation(t, "app-degrades-after-a-broken-start") }, 2, `app.0/postgres "connect" #1`, func(c search.Cell) bool {
+		return c.Run == search.RunBatch && c.Fault.Do == faults.Cut
+	}},
 	{search.ReasonRelays, func(t *testing.T) targets.Target { return withRelays(find(t, "save-then-send").Target, 2) }, 1, `app.0/postgres "commit"`, func(c search.Cell) bool {
 		return c.Run == search.RunReplicas
 	}},

@@ -38,6 +38,7 @@ func variations() []targets.Target {
 		{"app-watches-its-commit", targets.RoleApp, watchCommit},
 		{"app-begins-twice", targets.RoleApp, beginTwice},
 		{"app-commits-on-two-connections", targets.RoleApp, commitTwice},
+		{"app-degrades-after-a-broken-start", targets.RoleApp, degradeAfterBrokenStart},
 		{"relay-skips-after-a-broken-poll", targets.RoleRelay, skipAfterBrokenPoll},
 		{"relay-gives-up-on-what-another-tried", targets.RoleRelay, giveUpTried},
 		{"consumer-skips-after-a-broken-pull", targets.RoleConsumer, skipAfterBrokenPull},
@@ -243,6 +244,30 @@ func beginTwice(ctx context.Context) error {
 				})
 			})
 		})
+	})
+}
+
+// degradeAfterBrokenStart takes a first connection that cannot be made for a sign
+// of an emergency, in which orders go without events.
+func degradeAfterBrokenStart(ctx context.Context) error {
+	var db parts.Pool
+	defer db.Close()
+	var started, degraded atomic.Bool
+	return parts.Serve(ctx, os.Stdin, os.Stdout, func(ctx context.Context, req parts.Request) error {
+		err := db.With(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+			started.Store(true)
+			return finishWith(ctx, conn, req, func() error {
+				if degraded.Load() {
+					_, err := conn.Exec(ctx, `INSERT INTO orders (ref, customer) VALUES ($1, $2)`, req.Order, req.Customer)
+					return err
+				}
+				return write(ctx, conn, req)
+			})
+		})
+		if err != nil && !started.Load() {
+			degraded.Store(true)
+		}
+		return err
 	})
 }
 

@@ -58,7 +58,8 @@ const (
 	ReasonSetup  = "asking for deliveries or setting the session up, after the first: changes nothing on a server"
 	ReasonNext   = "a connection broken after a reply, inside a transaction: the client learns of it at its next request, which is visited"
 	ReasonBeside = "lost on a second connection to the same server: which comes first is the schedule's choice"
-	// The next two are visited in the stepwise run.
+	// The next three are visited in the stepwise run.
+	ReasonStart         = "setting a session up: the same as in the stepwise run"
 	ReasonRelays        = "an exchange of the app or the consumer, with more relays: the same as with one"
 	ReasonBeforeOverlap = "before transactions overlap: the same as when orders follow each other"
 	ReasonSchedule      = "an exchange that some fault-free runs have and others have not: the schedule's choice"
@@ -69,7 +70,7 @@ const (
 
 // Reasons lists the reasons, in the order of the docs.
 func Reasons() []string {
-	return []string{ReasonIdle, ReasonSetup, ReasonEquivalent, ReasonNext, ReasonBeside, ReasonRelays, ReasonBeforeOverlap, ReasonSchedule, ReasonRecovery, ReasonConvicted}
+	return []string{ReasonIdle, ReasonSetup, ReasonEquivalent, ReasonNext, ReasonBeside, ReasonStart, ReasonRelays, ReasonBeforeOverlap, ReasonSchedule, ReasonRecovery, ReasonConvicted}
 }
 
 // Options say which cells are wanted.

@@ -39,6 +39,8 @@ func Cells(rec Recording, o Options) ([]Cell, []Omitted) {
 	begun := overlapBegins(rec)
 	for i, e := range d.all {
 		switch {
+		case startsAsStepwise(rec.Run.Name, e):
+			d.elsewhere = ReasonStart
 		case rec.Run.Name == RunReplicas && e.link.Role != "relay":
 			d.elsewhere = ReasonRelays
 		case e.sent < begun:
@@ -102,6 +104,23 @@ func setup(label string) bool {
 		return true
 	}
 	return strings.HasPrefix(label, "api ")
+}
+
+// startsAsStepwise reports whether the exchange sets a process up as it does in
+// the stepwise run, on tables that are as new.
+func startsAsStepwise(run string, e exchange) bool {
+	if !setup(e.label) {
+		return false
+	}
+	switch run {
+	case RunReplicas:
+		return true
+	case RunBatch:
+		return e.link.Role != "relay" // these start with the orders there
+	case RunOverlap:
+		return e.link.Role == "consumer"
+	}
+	return false
 }
 
 // breaks derives the cells of a fault on the connection. The client lives on,
