@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/outboxtest/outboxtest/faults"
 	"github.com/outboxtest/outboxtest/harness/report"
 	"github.com/outboxtest/outboxtest/harness/search"
+	"github.com/outboxtest/outboxtest/targets"
 )
 
 // coverage is the crash matrix of a run while it grows: a small record for each
@@ -150,14 +152,25 @@ func (c *coverage) matrix(ended string) []report.Row {
 
 func exchangeText(p faults.Point) string { return fmt.Sprintf("%s %q #%d", p.Link, p.Label, p.N) }
 
-// digest stands for what shards split: a list of cells, whatever their order,
-// and how deep they go.
-func digest(cells []search.Cell, depth int) string {
-	texts := []string{fmt.Sprint("depth ", depth)}
-	for _, c := range cells {
-		texts = append(texts, c.String())
+// planDigest stands for what is swept: the target as its manifest and schema
+// describe it, and the options that decide which cells there are. Shards with
+// different ones are not of the same run.
+func planDigest(t targets.Target, o Options) (string, error) {
+	kinds := o.Faults
+	if kinds == nil {
+		kinds = []faults.Kind{faults.Kill, faults.Cut}
 	}
-	slices.Sort(texts)
-	sum := sha256.Sum256([]byte(strings.Join(texts, "\n")))
-	return hex.EncodeToString(sum[:])
+	text, err := json.Marshal(struct {
+		Manifest targets.Manifest
+		Schema   []string
+		Orders   int
+		Faults   []faults.Kind
+		Points   string
+		Depth    int
+	}{t.Manifest, t.SchemaSQL, o.Orders, slices.Sorted(slices.Values(kinds)), o.Points, o.Depth})
+	if err != nil {
+		return "", fmt.Errorf("write down what is swept: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
 }

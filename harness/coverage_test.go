@@ -11,6 +11,7 @@ import (
 	"github.com/outboxtest/outboxtest/harness/scenario"
 	"github.com/outboxtest/outboxtest/harness/search"
 	"github.com/outboxtest/outboxtest/properties"
+	"github.com/outboxtest/outboxtest/targets"
 )
 
 func cellAt(t *testing.T, run, point string, f faults.Fault, first ...faults.Fault) search.Cell {
@@ -111,12 +112,33 @@ func TestVisitedIsWhatEveryRunVisits(t *testing.T) {
 	}
 }
 
-func TestDigestStandsForAListOfCells(t *testing.T) {
-	a := cellAt(t, "batch", `relay.0/broker "publish" #1 after`, faults.Fault{Do: faults.Cut})
-	b := cellAt(t, "batch", `relay.0/broker "publish" #2 after`, faults.Fault{Do: faults.Cut})
-	of := func(depth int, cells ...search.Cell) string { return digest(cells, depth) }
-	if of(0, a, b) != of(0, b, a) || of(0, a) == of(0, a, b) || of(0, a) == of(2, a) {
-		t.Error("the digest is not that of the list, whatever its order, and of the depth")
+func TestThePlanIsOfTheTargetAndTheOptions(t *testing.T) {
+	digest := func(vary func(*targets.Target, *Options)) string {
+		target, o := reference(t), Options{Orders: 3}
+		vary(&target, &o)
+		text, err := planDigest(target, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	plain := digest(func(*targets.Target, *Options) {})
+	if plain != digest(func(_ *targets.Target, o *Options) {
+		o.Seed, o.Jobs, o.Faults = 9, 7, []faults.Kind{faults.Cut, faults.Kill}
+	}) {
+		t.Error("the plan follows what does not decide the cells")
+	}
+	for what, vary := range map[string]func(*targets.Target, *Options){
+		"orders":   func(_ *targets.Target, o *Options) { o.Orders = 1 },
+		"faults":   func(_ *targets.Target, o *Options) { o.Faults = []faults.Kind{faults.Cut} },
+		"points":   func(_ *targets.Target, o *Options) { o.Points = "relay" },
+		"depth":    func(_ *targets.Target, o *Options) { o.Depth = 2 },
+		"manifest": func(t *targets.Target, _ *Options) { t.Relay.Replicas = 5 },
+		"schema":   func(t *targets.Target, _ *Options) { t.SchemaSQL = []string{"SELECT 1"} },
+	} {
+		if plain == digest(vary) {
+			t.Errorf("the plan does not follow the %s", what)
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ func (r *run) result(took time.Duration) Result {
 	out := Result{
 		Version: report.Version, Target: r.target.Name, Verdict: properties.Pass,
 		Seed: r.options.Seed, Seconds: took.Seconds(), Trials: f.trials,
-		Environment: r.environment(), Why: f.other.told(), Blame: f.blame, Explored: r.explored, CellsDigest: r.digest,
+		Environment: r.environment(), Why: f.other.told(), Blame: f.blame, Explored: r.explored, PlanDigest: r.digest,
 	}
 	if r.options.Shard.Of > 0 {
 		shard := r.options.Shard

@@ -39,6 +39,9 @@ func TestAnExchangeByChanceIsNotApplicable(t *testing.T) {
 	if got := row.Cells[0]; got.Status != report.NotApplicable || got.Reason != search.ReasonSchedule {
 		t.Errorf("the cell is %s: %s", got.Status, got.Reason)
 	}
+	if report.ReasonSchedule != search.ReasonSchedule {
+		t.Error("a joined result says it in other words")
+	}
 	if told := r.findings.other.told(); len(told) > 0 {
 		t.Errorf("the verdict is unknown: %v", told)
 	}

@@ -62,7 +62,7 @@ func TestTheUnionOfTheShardsIsTheWholeRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if joined.Verdict != properties.Pass || joined.Points != whole.Points || joined.CellsDigest != whole.CellsDigest {
+	if joined.Verdict != properties.Pass || joined.Points != whole.Points || joined.PlanDigest != whole.PlanDigest {
 		t.Errorf("joined %s, %+v, %v; whole %+v", joined.Verdict, joined.Points, report.Reasons(joined), whole.Points)
 	}
 	if got, want := statuses(joined), statuses(whole); !reflect.DeepEqual(got, want) {

@@ -18,7 +18,9 @@ func (r *run) sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.digest = digest(all, r.options.Depth)
+	if r.digest, err = planDigest(r.target, r.options); err != nil {
+		return err
+	}
 	cells := r.share(all)
 	seconds := newSeconds(r.firsts(all))
 	w := &walk{run: r, phase: "sweep", total: len(cells), after: seconds.after}

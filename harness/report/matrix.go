@@ -34,6 +34,10 @@ const (
 	ReasonInterrupted = "the run was interrupted"
 )
 
+// ReasonSchedule is why a cell is not applicable that one fault-free run shows
+// and another does not.
+const ReasonSchedule = "an exchange that some fault-free runs have and others have not: the schedule's choice"
+
 // Row is an exchange of a recorded run and what became of its cells. With After
 // it is a row of a recovery: its faults strike second, in a trial whose first
 // fault is After.

@@ -20,7 +20,7 @@ func Merge(parts []Result, from []string) (Result, error) {
 		return Result{}, fmt.Errorf("there is no result to join")
 	}
 	first := parts[0]
-	out := Result{Version: Version, Target: first.Target, Verdict: properties.Pass, Seed: first.Seed, CellsDigest: first.CellsDigest, Shards: len(parts)}
+	out := Result{Version: Version, Target: first.Target, Verdict: properties.Pass, Seed: first.Seed, PlanDigest: first.PlanDigest, Shards: len(parts)}
 	for i, p := range parts {
 		switch {
 		case p.Target != first.Target:
@@ -38,8 +38,8 @@ func Merge(parts []Result, from []string) (Result, error) {
 		if p.Seed != out.Seed {
 			out.Seed = 0
 		}
-		if p.CellsDigest != out.CellsDigest {
-			out.CellsDigest = ""
+		if p.PlanDigest != out.PlanDigest {
+			out.PlanDigest = ""
 		}
 		if x := p.Explored; x != nil {
 			if out.Explored == nil {
@@ -57,6 +57,10 @@ func Merge(parts []Result, from []string) (Result, error) {
 		out.TrialsPerSecond = float64(out.Trials) / out.Seconds
 	}
 	out.Environment = joinEnvironments(parts)
+	why := misfits(parts, from)
+	if len(why) == 0 {
+		u.leaveToTheSchedule(len(parts))
+	}
 	out.Matrix = u.matrix()
 	out.Count()
 	for _, p := range parts {
@@ -64,7 +68,7 @@ func Merge(parts []Result, from []string) (Result, error) {
 			out.Why = append(out.Why, fmt.Sprintf("shard %s: %s", p.name(), why))
 		}
 	}
-	out.Why = append(out.Why, misfits(parts, from)...)
+	out.Why = append(out.Why, why...)
 	if len(out.Why) > 0 || !out.Complete() {
 		out.Verdict = out.Verdict.Worse(properties.UnknownResult)
 	}
@@ -114,8 +118,8 @@ func misfits(parts []Result, from []string) []string {
 		}
 	}
 	for i, p := range parts[1:] {
-		if p.CellsDigest != parts[0].CellsDigest && p.CellsDigest != "" && parts[0].CellsDigest != "" {
-			why = append(why, fmt.Sprintf("%s and %s split different lists of cells: their recorded runs, or their flags, were not the same, so a cell may be in no shard; run the shards again, with the same flags", from[0], from[i+1]))
+		if p.PlanDigest != parts[0].PlanDigest && p.PlanDigest != "" && parts[0].PlanDigest != "" {
+			why = append(why, fmt.Sprintf("%s and %s are not of one run: the target, or the flags that decide which cells there are, were not the same, so a cell may be in no shard; run the shards again, with the same flags", from[0], from[i+1]))
 			break
 		}
 	}

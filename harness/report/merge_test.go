@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ import (
 // swept has a matrix with every status in it, and a recovery.
 func swept() Result {
 	r := convicted()
-	r.Seconds, r.CellsDigest = 3, "d1"
+	r.Seconds, r.PlanDigest = 3, "d1"
 	const linger = "kill, restart while backends linger"
 	r.Matrix = []Row{
 		{Run: "stepwise", Exchange: `app.0/postgres "commit" #1`, Cells: []Cell{
@@ -99,7 +100,7 @@ func shards() []Result {
 	var parts []Result
 	for i, name := range []string{"before", "after"} {
 		p := Result{
-			Version: Version, Target: "polling", Verdict: properties.Pass, Seed: 7, Seconds: float64(i + 1), Trials: 10, CellsDigest: "d1",
+			Version: Version, Target: "polling", Verdict: properties.Pass, Seed: 7, Seconds: float64(i + 1), Trials: 10, PlanDigest: "d1",
 			Environment: ground0(), Shard: &Shard{i + 1, 2},
 			Properties: []Property{{Name: "no-lost-event", Claimed: true, Verdict: properties.Pass, Violations: []Violation{}}},
 			Explored:   &Explored{Trials: 2, Faults: 3, Struck: 2, Partly: 1},
@@ -136,6 +137,31 @@ func TestMergeJoinsShards(t *testing.T) {
 	}
 }
 
+// A cell that one shard leaves to another, which has not recorded its exchange,
+// is the schedule's choice; one that both know and neither has tried is missed.
+func TestMergeLeavesToTheScheduleWhatOneHasNotRecorded(t *testing.T) {
+	stray := Row{Run: "batch", Exchange: `relay.*/postgres "select outbox" #3`, Cells: []Cell{{Moment: "after", Fault: "cut", Status: NotTried, Reason: ReasonShard}}}
+	for _, c := range []struct {
+		both    bool
+		status  Status
+		verdict properties.Verdict
+	}{{false, NotApplicable, properties.Pass}, {true, NotTried, properties.UnknownResult}} {
+		parts := shards()
+		parts[0].Matrix = append(parts[0].Matrix, stray)
+		if c.both {
+			parts[1].Matrix = append(parts[1].Matrix, stray)
+		}
+		got, err := Merge(parts, []string{"a", "b"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(got.Matrix, func(r Row) bool { return r.Exchange == stray.Exchange })
+		if i < 0 || got.Matrix[i].Cells[0].Status != c.status || got.Verdict != c.verdict {
+			t.Errorf("known to both: %v; the verdict is %s, the row %+v", c.both, got.Verdict, got.Matrix[i])
+		}
+	}
+}
+
 func TestMergeSaysWhatDoesNotFit(t *testing.T) {
 	violated := func(reproduced int) []Property {
 		return []Property{{Name: "no-lost-event", Claimed: true, Verdict: properties.Fail, Violations: []Violation{{
@@ -156,7 +182,7 @@ func TestMergeSaysWhatDoesNotFit(t *testing.T) {
 		{"another target", func(p []Result) []Result { p[1].Target = "mine"; return p }, "", "", "a is of the target polling and b of mine"},
 		{"another split", func(p []Result) []Result { p[1].Shard = &Shard{2, 3}; return p }, "", "", "a is one of 2 shards and b one of 3"},
 		{"a whole run", func(p []Result) []Result { p[1].Shard = nil; return p }, "", "", "b one of 1"},
-		{"other cells", func(p []Result) []Result { p[1].CellsDigest = "d2"; return p }, properties.UnknownResult, "a and b split different lists of cells", ""},
+		{"other cells", func(p []Result) []Result { p[1].PlanDigest = "d2"; return p }, properties.UnknownResult, "a and b are not of one run", ""},
 		{"another version", func(p []Result) []Result { p[1].Environment.Harness = "v2"; return p }, properties.UnknownResult, "a was written by outboxtest v1.0.0 and b by outboxtest v2", ""},
 		{"one is unknown", func(p []Result) []Result {
 			p[1].Verdict, p[1].Why = properties.UnknownResult, []string{"so it is"}

@@ -43,9 +43,9 @@ type Result struct {
 	// merged result, Shards is how many were joined.
 	Shard  *Shard `json:"shard,omitempty"`
 	Shards int    `json:"shards,omitempty"`
-	// CellsDigest stands for the list of the cells that all shards share among
+	// PlanDigest stands for the list of the cells that all shards share among
 	// themselves: the same list has the same digest.
-	CellsDigest string `json:"cells_digest,omitempty"`
+	PlanDigest string `json:"plan_digest,omitempty"`
 	// Matrix says of every cell what became of it.
 	Matrix []Row `json:"matrix,omitempty"`
 

@@ -10,6 +10,7 @@ type union struct {
 	rows  []*Row
 	row   map[rowName]*Row
 	cells map[cellName]int // the place in its row
+	told  map[cellName]int // by how many shards
 }
 
 type rowName struct{ run, after, exchange string }
@@ -19,7 +20,9 @@ type cellName struct {
 	moment, fault string
 }
 
-func newUnion() *union { return &union{row: map[rowName]*Row{}, cells: map[cellName]int{}} }
+func newUnion() *union {
+	return &union{row: map[rowName]*Row{}, cells: map[cellName]int{}, told: map[cellName]int{}}
+}
 
 // add joins the matrix of one more shard. Of a cell that two shards tell of
 // counts what says more.
@@ -34,6 +37,7 @@ func (u *union) add(matrix []Row) {
 		}
 		for _, c := range from.Cells {
 			key := cellName{name, c.Moment, c.Fault}
+			u.told[key]++
 			at, known := u.cells[key]
 			switch {
 			case !known:
@@ -63,6 +67,18 @@ func (c Cell) weight() int {
 		return 1
 	}
 	return 0
+}
+
+// leaveToTheSchedule takes out what no shard has tried because the one that it
+// belongs to has not recorded it: a fault-free run that lacks the exchange. So
+// many shards make the whole run, each there once.
+func (u *union) leaveToTheSchedule(shards int) {
+	for key, at := range u.cells {
+		c := &u.row[key.rowName].Cells[at]
+		if c.Status == NotTried && c.Reason == ReasonShard && u.told[key] < shards {
+			c.Status, c.Reason = NotApplicable, ReasonSchedule
+		}
+	}
 }
 
 // matrix is the union, run after run and the recoveries behind them.

@@ -8,32 +8,17 @@ import (
 )
 
 // Part returns the cells of shard i of n, counted from 1, in the order in which
-// they are given. The shards of the same cells are disjoint, together they are
-// the whole, and each has its share of every rank. What a shard gets depends on
-// which cells there are, not on the order in which a recording showed them: two
-// machines that record the same exchanges agree. With n of 1 or less it is the
-// whole; an i that is none of the shards has no cells.
+// they are given. Which shard has a cell follows from the cell's name alone, so
+// that machines whose recordings differ in some exchanges agree on all others.
+// The shards of the same cells are disjoint, and together they are the whole.
+// With n of 1 or less it is the whole; an i that is none of the shards has no cells.
 func Part(cells []Cell, i, n int) []Cell {
 	if n <= 1 {
 		return slices.Clone(cells)
 	}
-	byName := slices.Clone(cells)
-	slices.SortStableFunc(byName, func(a, b Cell) int {
-		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.String(), b.String()))
-	})
-	// Every rank is dealt out anew, so that a cell which only one machine has
-	// recorded moves no cells of another rank to other shards.
-	mine := map[string]bool{}
-	dealt := map[int]int{}
-	for _, c := range byName {
-		if (c.Rank+dealt[c.Rank])%n == i-1 {
-			mine[c.String()] = true
-		}
-		dealt[c.Rank]++
-	}
 	var part []Cell
 	for _, c := range cells {
-		if mine[c.String()] {
+		if lot(0, c.String())%uint64(n) == uint64(i-1) {
 			part = append(part, c)
 		}
 	}
