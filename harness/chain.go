@@ -59,6 +59,9 @@ type chained struct {
 	// failed is the first trial with a violation: if none of the rest fails by
 	// itself, the violation takes the chain.
 	failed *visit
+	// suspect is the first chain that did not drain, up to where it stood. Nothing
+	// is proven then: a chain does not wait for proof.
+	suspect *scenario.Scenario
 }
 
 // visitChain visits cells in one trial. It passes for all of them or for none:
@@ -82,7 +85,15 @@ func (r *run) visitChain(ctx context.Context, worker int, cells []search.Cell) (
 		}
 		r.options.Log.Debug("chain broke", "segments", v.segments, "of", len(s.Segments), "verdict", v.judgement.Verdict, "why", v.whyUnfired(), "reasons", v.reasons())
 		if v.judgement.Verdict == properties.Fail && out.failed == nil {
+			// What comes next takes the logs away.
+			if v.logs, err = r.session.keepLogs(v.logs); err != nil {
+				return out, err
+			}
 			out.failed = &v
+		}
+		if v.judgement.Verdict != properties.Fail && out.suspect == nil && v.segments > 0 && v.segments <= len(s.Segments) {
+			s.Segments = s.Segments[:v.segments]
+			out.suspect = &s
 		}
 		blamed, known := v.blamed(links.Cells)
 		if !known {

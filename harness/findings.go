@@ -137,8 +137,18 @@ func (r *run) take(ctx context.Context, worker int, v visit, where string) error
 			}
 		}
 	})
+	// All are written down before the first is replayed: the next trial of the job
+	// takes the logs away.
+	var list []*finding
 	for _, n := range news {
-		if err := r.writeDown(ctx, worker, v, n.property, n.violation, n.into); err != nil {
+		x, err := r.writeDown(v, n.property, n.violation, n.into)
+		if err != nil {
+			return err
+		}
+		list = append(list, x)
+	}
+	for _, x := range list {
+		if err := r.confirm(ctx, worker, v, x); err != nil {
 			return err
 		}
 	}
@@ -199,26 +209,32 @@ func causeOf(f faults.Fault) string {
 	return fmt.Sprintf("%s at %s/%s %q %s", f.Do, f.At.Link.Role, f.At.Link.Server, f.At.Label, f.At.Moment)
 }
 
-// writeDown saves the scenario, the history and the logs of a violation, replays
-// it, and puts a better scenario in its place if it finds one.
-func (r *run) writeDown(ctx context.Context, worker int, v visit, property string, violation properties.Violation, into *report.Violation) (err error) {
-	x := &finding{property: property, kind: kindOfPoint(v.scenario), violation: into}
+// writeDown saves the scenario, the history and the logs of a violation, while
+// they are there.
+func (r *run) writeDown(v visit, property string, violation properties.Violation, into *report.Violation) (x *finding, err error) {
+	x = &finding{property: property, kind: kindOfPoint(v.scenario), violation: into}
 	if x.base, err = r.freeName(property); err != nil {
-		return err
+		return nil, err
 	}
 	if err := r.save(x, v, violation); err != nil {
-		return err
+		return nil, err
 	}
-	replays := r.replays(property)
 	r.findings.lock(func() { r.findings.list = append(r.findings.list, x) })
-	for range replays {
+	return x, nil
+}
+
+// confirm replays what is written down, and puts a better scenario in its place
+// if it finds one.
+func (r *run) confirm(ctx context.Context, worker int, v visit, x *finding) error {
+	into := x.violation
+	for range r.replays(x.property) {
 		again, err := r.try(ctx, worker, v.scenario)
 		if err != nil {
 			return fmt.Errorf("replay %s: %w", into.Scenario, err)
 		}
 		r.findings.lock(func() {
 			into.Reproduced.Runs++
-			if violates(again.judgement, property) {
+			if violates(again.judgement, x.property) {
 				into.Reproduced.Failed++
 			}
 		})

@@ -55,6 +55,16 @@ func copyLogs(from, to string) error {
 	return nil
 }
 
+// keepLogs copies logs that the next trial would take away to a folder of the
+// session, which goes with it.
+func (s *Session) keepLogs(from string) (string, error) {
+	to, err := os.MkdirTemp(s.dir, "kept-")
+	if err != nil {
+		return "", fmt.Errorf("keep the logs of a chain: %w", err)
+	}
+	return to, copyLogs(from, to)
+}
+
 // relative is path relative to the working directory where that is possible.
 func relative(path string) string {
 	wd, err := os.Getwd()

@@ -117,7 +117,21 @@ func (w *walk) chain(ctx context.Context, worker int, cells []search.Cell) error
 		alone = alone || v.judgement.Verdict == properties.Fail
 	}
 	known := slices.ContainsFunc(cells, func(c search.Cell) bool { return r.findings.convicted(c.Scenario) })
-	if out.failed == nil || alone || known {
+	if alone || known || r.budget.spent() {
+		return r.stop()
+	}
+	if out.failed == nil && out.suspect != nil {
+		// Its cells are as they should be, each by itself. What kept the chain from
+		// draining may be the chain, which ends here with the proof.
+		v, err := r.try(ctx, worker, *out.suspect)
+		if err != nil {
+			return fmt.Errorf("%s: %w", chainName(cells), err)
+		}
+		if v.judgement.Verdict == properties.Fail {
+			out.failed = &v
+		}
+	}
+	if out.failed == nil {
 		return r.stop()
 	}
 	if err := r.take(ctx, worker, *out.failed, chainName(cells)); err != nil {
