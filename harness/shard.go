@@ -24,6 +24,9 @@ func ParseShard(text string) (Shard, error) {
 }
 
 func checkShard(s Shard) error {
+	if s.Of > report.MaxShards {
+		return fmt.Errorf("%s is no shard: a run is split into at most %d", s, report.MaxShards)
+	}
 	if s.Of < 1 || s.Index < 1 || s.Index > s.Of {
 		return fmt.Errorf("%s is no shard: of %d shards the first is 1/%d and the last %d/%d", s, max(1, s.Of), max(1, s.Of), max(1, s.Of), max(1, s.Of))
 	}

@@ -18,6 +18,10 @@ const (
 	CoverageFile = "coverage.txt"
 )
 
+// MaxShards bounds the parts of a run: each records its own fault-free runs, so
+// that more would only record.
+const MaxShards = 1000
+
 // Read reads the JSON object of a run. What it returns can be counted, merged
 // and written again; an error says what is wrong with it.
 func Read(in io.Reader) (Result, error) {
@@ -42,8 +46,8 @@ func (r Result) check() error {
 	if !slices.Contains([]properties.Verdict{properties.Pass, properties.Fail, properties.UnknownResult}, r.Verdict) {
 		return fmt.Errorf("its verdict is %q: want pass, fail or unknown", r.Verdict)
 	}
-	if s := r.Shard; s != nil && (s.Index < 1 || s.Index > s.Of) {
-		return fmt.Errorf("its shard is %s: want one from 1/N to N/N", s)
+	if s := r.Shard; s != nil && (s.Index < 1 || s.Index > s.Of || s.Of > MaxShards) {
+		return fmt.Errorf("its shard is %s: want one from 1/N to N/N, of at most %d", s, MaxShards)
 	}
 	if len(r.Matrix) == 0 && r.Points.Total > 0 {
 		return errors.New("it counts cells and lists none: it was written by an outboxtest that kept no matrix")
