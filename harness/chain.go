@@ -56,9 +56,11 @@ type chained struct {
 	visited []search.Cell
 	// rest are the cells to be visited in trials of their own.
 	rest []search.Cell
-	// failed is the first trial with a violation: if none of the rest fails by
-	// itself, the violation takes the chain.
+	// failed is the trial of the chain when it showed a violation, and blamed the
+	// cell of the rest that it points to, if to one. If that cell does not violate
+	// the same by itself, the violation takes the chain.
 	failed *visit
+	blamed *search.Cell
 	// suspect is the first chain that did not drain, up to where it stood. Nothing
 	// is proven then: a chain does not wait for proof.
 	suspect *scenario.Scenario
@@ -79,19 +81,24 @@ func (r *run) visitChain(ctx context.Context, worker int, cells []search.Cell) (
 		if err != nil {
 			return out, err
 		}
-		if v.judgement.Verdict == properties.Pass && v.fired() {
+		if v.judgement.Verdict == properties.Pass && v.fired() && !v.violates() {
 			out.visited = cells
 			return out, nil
 		}
 		r.options.Log.Debug("chain broke", "segments", v.segments, "of", len(s.Segments), "verdict", v.judgement.Verdict, "why", v.whyUnfired(), "reasons", v.reasons())
-		if v.judgement.Verdict == properties.Fail && out.failed == nil {
+		if v.violates() {
 			// What comes next takes the logs away.
 			if v.logs, err = r.session.keepLogs(v.logs); err != nil {
 				return out, err
 			}
 			out.failed = &v
+			if i, known := v.blamed(links.Cells); known {
+				r.breaks.note(cells[i])
+				out.blamed = &cells[i]
+			}
+			break
 		}
-		if v.judgement.Verdict != properties.Fail && out.suspect == nil && v.segments > 0 && v.segments <= len(s.Segments) {
+		if out.suspect == nil && v.segments > 0 && v.segments <= len(s.Segments) {
 			s.Segments = s.Segments[:v.segments]
 			out.suspect = &s
 		}
@@ -105,6 +112,12 @@ func (r *run) visitChain(ctx context.Context, worker int, cells []search.Cell) (
 	}
 	out.rest = append(out.rest, cells...)
 	return out, nil
+}
+
+// violates reports whether the trial violates any property, also one that the
+// target does not claim.
+func (v visit) violates() bool {
+	return slices.ContainsFunc(v.judgement.Results, func(p properties.Result) bool { return len(p.Violations) > 0 })
 }
 
 // blamed is the cell that broke a chain: the one whose order is in a violation,
@@ -141,8 +154,9 @@ func chainName(cells []search.Cell) string { return cells[0].Run + ", in a chain
 // breaks counts, by the fault and the role that it strikes, the chains that
 // cells have broken. The zero value is ready, for all jobs together.
 type breaks struct {
-	mu sync.Mutex
-	by map[string]int
+	mu    sync.Mutex
+	by    map[string]int
+	ended bool
 }
 
 func kindOfBreak(c search.Cell) string {
@@ -158,12 +172,19 @@ func (b *breaks) note(c search.Cell) {
 	b.by[kindOfBreak(c)]++
 }
 
+// end lets nothing be chained any more.
+func (b *breaks) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ended = true
+}
+
 // part tells apart what a chain may visit and what is better visited alone.
 func (b *breaks) part(cells []search.Cell) (chain, alone []search.Cell) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, c := range cells {
-		if b.by[kindOfBreak(c)] < kindBreaks {
+		if !b.ended && b.by[kindOfBreak(c)] < kindBreaks {
 			chain = append(chain, c)
 		} else {
 			alone = append(alone, c)

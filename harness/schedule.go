@@ -42,8 +42,9 @@ func (r *run) byChance(ctx context.Context, worker int, c search.Cell) (bool, er
 			if err != nil {
 				return false, fmt.Errorf("the fault-free %s run again: %w", run.Name, err)
 			}
-			if v.judgement.Verdict != properties.Pass {
-				return false, nil // what it shows is not the run that was recorded
+			if v.judgement.Verdict != properties.Pass || v.violates() {
+				// What it shows is not the run that was recorded, and counts as itself.
+				return false, r.take(ctx, worker, v, run.Name)
 			}
 			if r.calms.all == nil {
 				r.calms.all = map[string][]search.Recording{}

@@ -2,10 +2,12 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/outboxtest/outboxtest/harness/report"
+	"github.com/outboxtest/outboxtest/harness/scenario"
 	"github.com/outboxtest/outboxtest/harness/search"
 	"github.com/outboxtest/outboxtest/properties"
 )
@@ -105,37 +107,96 @@ func (w *walk) chain(ctx context.Context, worker int, cells []search.Cell) error
 		w.tell(c, report.Exercised, "", nil)
 	}
 	r.findings.lock(func() { r.findings.trials += max(0, len(out.visited)-1) })
-	alone := false
-	for _, c := range out.rest {
+	if out.failed != nil {
+		return w.failed(ctx, worker, cells, out)
+	}
+	clean, err := w.each(ctx, worker, out.rest)
+	if err != nil || !clean || out.suspect == nil {
+		return err
+	}
+	return w.prove(ctx, worker, cells, *out.suspect)
+}
+
+// each visits cells in trials of their own, and reports whether no trial showed a
+// violation.
+func (w *walk) each(ctx context.Context, worker int, cells []search.Cell) (clean bool, err error) {
+	clean = true
+	for _, c := range cells {
 		if len(w.pending(errand{c})) == 0 {
 			continue
 		}
 		v, err := w.alone(ctx, worker, c)
+		clean = clean && !v.violates()
 		if err != nil {
+			return clean, err
+		}
+	}
+	return clean, nil
+}
+
+// failed looks for the violation of a chain at the cell that it points to, and
+// takes the chain for it where that cell does not show it, or cannot be asked: at
+// the end of the time, or of the run. A violation that was seen is not let go.
+func (w *walk) failed(ctx context.Context, worker int, cells []search.Cell, out chained) error {
+	r := w.run
+	rest := out.rest
+	explained := false
+	var broken error
+	if out.blamed != nil && !r.budget.spent() {
+		blamed := *out.blamed
+		rest = slices.DeleteFunc(slices.Clone(rest), func(c search.Cell) bool { return c.String() == blamed.String() })
+		var v visit
+		v, broken = w.alone(ctx, worker, blamed)
+		explained = v.explains(*out.failed)
+	}
+	if !explained {
+		// Its cells in other chains would show it again, each time as new.
+		r.breaks.end()
+		if err := r.take(ctx, worker, *out.failed, chainName(cells)); err != nil {
+			return errors.Join(broken, err)
+		}
+	}
+	if broken != nil {
+		return broken
+	}
+	if err := r.stop(); err != nil {
+		return err
+	}
+	if len(rest) > 1 && explained {
+		return w.chain(ctx, worker, rest)
+	}
+	_, err := w.each(ctx, worker, rest)
+	return err
+}
+
+// explains reports whether the trial violates all that another one does.
+func (v visit) explains(other visit) bool {
+	for _, p := range other.judgement.Results {
+		if len(p.Violations) > 0 && !violates(v.judgement, p.Property) {
+			return false
+		}
+	}
+	return true
+}
+
+// prove executes a chain that did not drain up to where it stood, with all the
+// time that a proof takes. Its cells are as they should be, each by itself.
+func (w *walk) prove(ctx context.Context, worker int, cells []search.Cell, suspect scenario.Scenario) error {
+	r := w.run
+	if r.budget.spent() {
+		r.findings.lock(func() {
+			r.findings.other.add(chainName(cells), "a chain did not drain, each of its cells does by itself, and the budget left no time to find out why")
+		})
+		return nil
+	}
+	v, err := r.try(ctx, worker, suspect)
+	if err != nil {
+		return fmt.Errorf("%s: %w", chainName(cells), err)
+	}
+	if v.violates() {
+		if err := r.take(ctx, worker, v, chainName(cells)); err != nil {
 			return err
 		}
-		alone = alone || v.judgement.Verdict == properties.Fail
-	}
-	known := slices.ContainsFunc(cells, func(c search.Cell) bool { return r.findings.convicted(c.Scenario) })
-	if alone || known || r.budget.spent() {
-		return r.stop()
-	}
-	if out.failed == nil && out.suspect != nil {
-		// Its cells are as they should be, each by itself. What kept the chain from
-		// draining may be the chain, which ends here with the proof.
-		v, err := r.try(ctx, worker, *out.suspect)
-		if err != nil {
-			return fmt.Errorf("%s: %w", chainName(cells), err)
-		}
-		if v.judgement.Verdict == properties.Fail {
-			out.failed = &v
-		}
-	}
-	if out.failed == nil {
-		return r.stop()
-	}
-	if err := r.take(ctx, worker, *out.failed, chainName(cells)); err != nil {
-		return err
 	}
 	return r.stop()
 }

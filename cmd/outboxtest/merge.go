@@ -33,7 +33,24 @@ PATH is the folder of a shard (its --out), or the file of its --json.`,
 	}
 	f.machine(cmd)
 	cmd.Flags().StringVar(&f.out, "out", "", "put the joined "+report.ResultFile+" and "+report.CoverageFile+" into `DIR` (default: nowhere)")
-	cmd.RunE = a.does(func(_ *cobra.Command, args []string) (properties.Verdict, error) { return a.mergeAll(args, f) })
+	cmd.RunE = a.does(func(cmd *cobra.Command, args []string) (properties.Verdict, error) {
+		// Reading a pipe that nobody writes to cannot be ended from here.
+		type merged struct {
+			verdict properties.Verdict
+			err     error
+		}
+		done := make(chan merged, 1)
+		go func() {
+			verdict, err := a.mergeAll(args, f)
+			done <- merged{verdict, err}
+		}()
+		select {
+		case m := <-done:
+			return m.verdict, m.err
+		case <-cmd.Context().Done():
+			return "", cmd.Context().Err()
+		}
+	})
 	return cmd
 }
 

@@ -59,6 +59,43 @@ func (r Result) check() error {
 			}
 		}
 	}
+	return r.agree()
+}
+
+// agree says where a verdict contradicts what it is the sum of: somebody, or a
+// copy cut short, has changed the file.
+func (r Result) agree() error {
+	worst := properties.Pass
+	for _, p := range r.Properties {
+		if !slices.Contains([]properties.Verdict{properties.Pass, properties.Fail, properties.UnknownResult}, p.Verdict) {
+			return fmt.Errorf("its property %s is %q: want pass, fail or unknown", p.Name, p.Verdict)
+		}
+		if p.Claimed {
+			worst = worst.Worse(p.Verdict)
+		}
+	}
+	switch {
+	case r.Trials < 0 || r.Seconds < 0:
+		return errors.New("it counts less than no trials or time")
+	case worst != properties.Pass && r.Verdict != worst && r.Verdict != properties.Fail:
+		return fmt.Errorf("its verdict is %s, and a property that the target claims is %s", r.Verdict, worst)
+	case r.Verdict == properties.Fail && worst != properties.Fail:
+		return errors.New("its verdict is fail, and no property that the target claims is")
+	case len(r.Matrix) > 0 && r.PlanDigest == "":
+		return errors.New("it lists cells and has no plan_digest: it was written by another outboxtest")
+	case r.Verdict != properties.Pass:
+		return nil
+	case len(r.Properties) == 0:
+		return errors.New("its verdict is pass, and no property was judged")
+	}
+	for _, row := range r.Matrix {
+		for _, c := range row.Cells {
+			stopped := c.Status == NotTried && (c.Reason == ReasonStopped || c.Reason == ReasonInterrupted)
+			if c.Status == Violated || c.Status == NotReached || c.Status == Exercised && c.Reason != "" || stopped {
+				return fmt.Errorf("its verdict is pass, and its cell %q is %s (%s)", row.Text(c), c.Status, c.Reason)
+			}
+		}
+	}
 	return nil
 }
 

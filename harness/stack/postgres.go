@@ -127,7 +127,9 @@ func pickBinaries(ctx context.Context, s *Stack) (binaries, error) {
 		var found binaries
 		var err error
 		if o.PostgresBin != "" {
+			// Who names a folder wants no other.
 			found, err = binariesIn(ctx, o.PostgresBin)
+			way = Local
 		} else {
 			found, err = findBinaries(ctx, os.Getenv("PATH"), usualPlaces())
 		}
