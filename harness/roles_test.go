@@ -40,6 +40,7 @@ func variations() []targets.Target {
 		{"app-commits-on-two-connections", targets.RoleApp, commitTwice},
 		{"app-degrades-after-a-broken-start", targets.RoleApp, degradeAfterBrokenStart},
 		{"relay-skips-after-a-broken-poll", targets.RoleRelay, skipAfterBrokenPoll},
+		{"relay-loses-after-many-starts", targets.RoleRelay, loseAfterManyStarts},
 		{"relay-gives-up-on-what-another-tried", targets.RoleRelay, giveUpTried},
 		{"consumer-skips-after-a-broken-pull", targets.RoleConsumer, skipAfterBrokenPull},
 	} {
