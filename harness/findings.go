@@ -241,7 +241,11 @@ func (r *run) confirm(ctx context.Context, worker int, v visit, x *finding) erro
 	}
 	r.findings.lock(func() { x.replayed = true })
 	if err := r.refine(ctx, worker, x, v); err != nil {
-		return fmt.Errorf("look for a smaller scenario than %s: %w", into.Scenario, err)
+		if ctx.Err() != nil {
+			return fmt.Errorf("look for a smaller scenario than %s: %w", into.Scenario, err)
+		}
+		// What was found is written down; that nothing smaller was is no loss.
+		r.options.Log.Warn("the search for a smaller scenario ended early", "scenario", into.Scenario, "error", err)
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func (a *app) runOne(cmd *cobra.Command, name string, f runFlags) (properties.Ve
 	a.meter.clear()
 	if err != nil {
 		// What was found before an interruption is not lost.
-		if cmd.Context().Err() != nil && result.Verdict == properties.Fail {
+		if result.Verdict == properties.Fail {
 			_ = report.Write(out.text, result, out.color)
 		}
 		return "", err

@@ -104,7 +104,10 @@ func (d *deriver) segment(all []stretch, f faults.Fault) *scenario.Segment {
 		if !sure {
 			return nil
 		}
-		points[i].N -= before
+		// A name that came back after its number was given back is counted twice.
+		if points[i].N -= before; points[i].N < 1 {
+			return nil
+		}
 	}
 	f.At, f.Drop = &points[0], points[1:]
 	if len(f.Drop) == 0 {

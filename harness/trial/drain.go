@@ -31,6 +31,10 @@ const (
 	// fault, gets to drain, so that a busy machine neither breaks chains nor
 	// records a run in another order; no verdict comes of it.
 	segmentLeast = 3 * time.Second
+	// starvedTime is how long the harness may go without a turn of its own on a
+	// busy machine before what it waits for begins anew: its clock went on, and
+	// the target may have stood still.
+	starvedTime = 2 * time.Second
 	// stepHurt is how long the workload waits between two steps while a fault
 	// is in force.
 	stepHurt = 100 * time.Millisecond
@@ -81,15 +85,21 @@ func (t *trial) settle(ctx context.Context, before occasion) (drained properties
 	begin := time.Now()
 	startPolls := t.rec.tally().idle
 	hurt := time.Time{}
-	since := begin
+	since, turn := begin, begin
 	for {
 		change := t.rec.wait()
 		healedAt, healthy, failure := t.warden.health()
 		if failure != nil {
 			return properties.Drain{}, false, failure
 		}
-		if healedAt.After(since) || !healthy {
-			since, startPolls = time.Now(), t.rec.tally().idle
+		// Where we had no turn for so long, neither may the target have had one.
+		starved := time.Since(turn) > starvedTime
+		turn = time.Now()
+		if healedAt.After(since) || !healthy || starved {
+			since, startPolls = turn, t.rec.tally().idle
+			if starved {
+				d.zeroSince, d.heldSince = time.Time{}, time.Time{}
+			}
 		}
 		if lost := t.warden.lost(); lost != "" {
 			// No evidence can come from a relay, an app or a consumer that does
@@ -275,7 +285,7 @@ func (d *drain) lossProven(out properties.Drain, healthy bool) properties.Basis 
 	if !out.Healthy {
 		return ""
 	}
-	silent := time.Since(tally.lastAny) >= max(silentLeast, 10*promise.Time)
+	silent := min(time.Since(tally.lastAny), out.Time) >= max(silentLeast, 10*promise.Time)
 	if !d.zeroSince.IsZero() && time.Since(d.zeroSince) >= promise.Time && (tally.idle-d.zeroIdle >= promise.Polls || time.Since(d.zeroSince) >= 10*promise.Time) {
 		return properties.BasisPendingZero
 	}
