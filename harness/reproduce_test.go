@@ -38,7 +38,17 @@ func TestConvictionsReplay(t *testing.T) {
 			if sc.Target != b.Name {
 				t.Errorf("the scenario is for %q, want %q", sc.Target, b.Name)
 			}
-			for i, again := range attempt(t, s, b.Target, sc, replays(t, 5)) {
+			r := prepared(t, s, b.Target)
+			calm, err := r.try(t.Context(), 0, sc.Calm())
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.learn(calm)
+			for i := range replays(t, 5) {
+				again, err := r.try(t.Context(), 0, sc)
+				if err != nil {
+					t.Fatal(err)
+				}
 				if !slices.Contains(again.violated(), b.Expected) {
 					t.Errorf("replay %d of %s: %s, which violates %v, want %s:\n%s", i+1, v.Fault,
 						again.judgement.Verdict, again.violated(), b.Expected, again.told())

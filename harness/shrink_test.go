@@ -10,6 +10,7 @@ import (
 	"github.com/outboxtest/outboxtest/faults"
 	"github.com/outboxtest/outboxtest/harness/report"
 	"github.com/outboxtest/outboxtest/harness/scenario"
+	"github.com/outboxtest/outboxtest/properties"
 )
 
 func TestLeapsKeepOneStep(t *testing.T) {
@@ -251,9 +252,11 @@ func TestARaceIsFoundAgainByHolds(t *testing.T) {
 	}
 	t.Logf("%s: %+v, %+v", x.violation.Fault, x.violation.Holds, x.violation.Shrunk)
 	judgedAgain(t, *x.violation, "no-lost-event")
+	// Which relay starts first is nobody's choice: a hold that finds nothing to
+	// keep back leaves the trial unknown, and never lets it pass.
 	for i, again := range attempt(t, s, target, small, replays(t, 5)) {
-		if !slices.Contains(again.violated(), "no-lost-event") {
-			t.Errorf("replay %d: %s", i+1, again.told())
+		if again.judgement.Verdict == properties.Pass {
+			t.Errorf("replay %d passes: %s", i+1, again.told())
 		}
 	}
 	if left, err := filepath.Glob(filepath.Join(r.options.Out, "failures", "*.yaml")); err != nil || len(left) != 1 {
