@@ -255,8 +255,8 @@ func TestARaceIsFoundAgainByHolds(t *testing.T) {
 	// Which relay starts first is nobody's choice: a hold that finds nothing to
 	// keep back leaves the trial unknown, and never lets it pass.
 	for i, again := range attempt(t, s, target, small, replays(t, 5)) {
-		if again.judgement.Verdict == properties.Pass {
-			t.Errorf("replay %d passes: %s", i+1, again.told())
+		if again.judgement.Verdict == properties.Pass || again.fired() && !slices.Contains(again.violated(), "no-lost-event") {
+			t.Errorf("replay %d is %s: %s", i+1, again.judgement.Verdict, again.told())
 		}
 	}
 	if left, err := filepath.Glob(filepath.Join(r.options.Out, "failures", "*.yaml")); err != nil || len(left) != 1 {

@@ -25,17 +25,21 @@ type walk struct {
 
 // visit does the errands on all jobs.
 func (w *walk) visit(ctx context.Context, list []errand) error {
-	return search.Each(ctx, len(w.run.jobs), slices.Values(list), func(ctx context.Context, worker int, e errand) error {
-		e = w.pending(e)
-		if len(e) == 0 {
-			return nil
+	return search.Each(ctx, len(w.run.jobs), slices.Values(list), w.errand)
+}
+
+// errand does one, as far as it is still worth a trial.
+func (w *walk) errand(ctx context.Context, worker int, e errand) error {
+	e = w.pending(e)
+	if len(e) > 1 {
+		return w.chain(ctx, worker, e)
+	}
+	for _, c := range e {
+		if _, err := w.alone(ctx, worker, c); err != nil {
+			return err
 		}
-		if len(e) > 1 {
-			return w.chain(ctx, worker, e)
-		}
-		_, err := w.alone(ctx, worker, e[0])
-		return err
-	})
+	}
+	return nil
 }
 
 // pending are the cells of an errand that are still worth a trial.
@@ -162,8 +166,8 @@ func (w *walk) failed(ctx context.Context, worker int, cells []search.Cell, out 
 	if err := r.stop(); err != nil {
 		return err
 	}
-	if len(rest) > 1 && explained {
-		return w.chain(ctx, worker, rest)
+	if explained {
+		return w.errand(ctx, worker, rest)
 	}
 	_, err := w.each(ctx, worker, rest)
 	return err

@@ -101,7 +101,7 @@ func (a *app) runOne(cmd *cobra.Command, name string, f runFlags) (properties.Ve
 	})
 	a.meter.clear()
 	if err != nil {
-		// What was found before an interruption is not lost.
+		// What was found before an interruption, or an error, is not lost.
 		if result.Verdict == properties.Fail {
 			_ = report.Write(out.text, result, out.color)
 		}

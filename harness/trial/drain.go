@@ -44,8 +44,7 @@ const (
 type drain struct {
 	t       *trial
 	ledgers *ledgers
-	between bool // a segment follows
-	last    bool // nothing follows: what waits for its moment has it now or never
+	before  occasion
 	// zeroSince is the time of the first of an unbroken row of readings that
 	// all said: pending is 0, the log is unchanged, nothing is on its way to the
 	// broker, and the relays have done nothing but idle polls.
@@ -81,7 +80,7 @@ const (
 // settle is one wait. Complete tells that it ended with everything there and
 // nothing left to do.
 func (t *trial) settle(ctx context.Context, before occasion) (drained properties.Drain, complete bool, err error) {
-	d := &drain{t: t, ledgers: t.ledgers, last: before != betweenSteps, between: before == betweenSegments}
+	d := &drain{t: t, ledgers: t.ledgers, before: before}
 	begin := time.Now()
 	startPolls := t.rec.tally().idle
 	hurt := time.Time{}
@@ -228,10 +227,10 @@ func (d *drain) complete(out *properties.Drain, healthy bool) bool {
 	if d.ledgers.pending != nil {
 		settled = d.t.relaysInFlight() == 0 && *d.ledgers.pending == 0
 	}
-	if d.between && d.t.unfired() {
+	if d.before == betweenSegments && d.t.unfired() {
 		return false // a chain that goes on without its fault has shown nothing
 	}
-	if d.last && !spent && d.t.unfired() {
+	if d.before != betweenSteps && !spent && d.t.unfired() {
 		return false // an idle poll may be what a fault waits for
 	}
 	if !d.t.relaysSeen() && out.Time < max(silentLeast, promise.Time) {

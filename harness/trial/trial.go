@@ -154,6 +154,42 @@ func (t *trial) execute(ctx context.Context, baseline *properties.Baseline) (err
 	return nil
 }
 
+// newBoard makes the switchboard of the trial, which tells the recorder and the
+// warden what happens.
+func (t *trial) newBoard() *wire.Board {
+	return wire.New(wire.Options{
+		Observe: t.rec.observe,
+		Fired: func(f wire.Firing) {
+			t.warden.noteFired(f)
+			t.firings <- f
+		},
+		Released: func(f wire.Firing) { t.warden.over(f, "released", "") },
+		Began:    t.rec.start,
+		Log:      t.job.log,
+	})
+}
+
+// stopper ends everything that the trial has started, the first time that it is
+// called.
+func (t *trial) stopper(stopWarden func()) func() error {
+	done := false
+	return func() (failed error) {
+		if done {
+			return nil
+		}
+		done = true
+		// The warden first: it would start again what is killed now.
+		stopWarden()
+		for _, in := range t.order {
+			failed = errors.Join(failed, in.kill())
+		}
+		failed = errors.Join(failed, t.board.Close())
+		t.watchers.Wait()
+		t.callers.Wait()
+		return failed
+	}
+}
+
 // open writes the head of the history.
 func (t *trial) open(baseline *properties.Baseline) {
 	placed, aborted := t.scenario.Orders()
