@@ -158,7 +158,7 @@ func exchangeText(p faults.Point) string { return fmt.Sprintf("%s %q #%d", p.Lin
 func planDigest(t targets.Target, o Options) (string, error) {
 	kinds := o.Faults
 	if kinds == nil {
-		kinds = []faults.Kind{faults.Kill, faults.Cut}
+		kinds = search.DefaultFaults()
 	}
 	text, err := json.Marshal(struct {
 		Manifest targets.Manifest

@@ -24,7 +24,7 @@ type Options struct {
 	Jobs int
 	// Orders is the number of orders of a recorded run; 0 means 3.
 	Orders int
-	// Faults are the kinds of fault that are swept; nil means kill and cut.
+	// Faults are the kinds of fault that are swept; nil means kill, cut and hold.
 	Faults []faults.Kind
 	// Points keeps the cells whose point contains this text.
 	Points string
@@ -132,9 +132,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	for _, k := range o.Faults {
 		switch k {
-		case faults.Kill, faults.Cut, faults.Hang:
+		case faults.Kill, faults.Cut, faults.Hang, faults.Hold:
 		default:
-			return o, &InputError{fmt.Sprintf("fault %q cannot be swept: use kill, cut or hang", k)}
+			return o, &InputError{fmt.Sprintf("fault %q cannot be swept: use kill, cut, hang or hold", k)}
 		}
 	}
 	return o, nil

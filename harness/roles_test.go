@@ -35,6 +35,7 @@ func variations() []targets.Target {
 		{"consumer-applies-nothing", targets.RoleConsumer, applyNothing},
 		{"app-connects-past-the-proxy-for-a-moment", targets.RoleApp, connectForAMoment},
 		{"relay-leases", targets.RoleRelay, lease},
+		{"relay-marks-a-range", targets.RoleRelay, markRange},
 		{"app-watches-its-commit", targets.RoleApp, watchCommit},
 		{"app-begins-twice", targets.RoleApp, beginTwice},
 		{"app-commits-on-two-connections", targets.RoleApp, commitTwice},

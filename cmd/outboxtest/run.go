@@ -61,7 +61,7 @@ target (outboxtest list).`,
 	f.machine(cmd)
 	set := cmd.Flags()
 	set.IntVar(&f.orders, "orders", 3, "place `N` orders in a recorded run")
-	set.StringSliceVar(&f.faults, "faults", []string{"kill", "cut"}, "sweep these `KINDS` of fault: kill, cut, hang")
+	set.StringSliceVar(&f.faults, "faults", []string{"kill", "cut", "hold"}, "sweep these `KINDS` of fault: kill, cut, hang, hold")
 	set.StringVar(&f.points, "points", "", "sweep only the points that contain `TEXT`, such as relay.0/broker")
 	set.IntVar(&f.depth, "depth", harness.DepthPublish, "strike at depth `N`: 1 is once in a trial, 2 once more while the target recovers from every kind of fault, 0 the latter only after a broken publish")
 	set.IntVar(&f.chain, "chain", 0, "let at most `N` cells share a trial, one after another on the same processes (default 16); 1 starts everything anew for each cell")
@@ -152,15 +152,15 @@ func (f *runFlags) runOptions(a *app, cmd *cobra.Command) (harness.Options, erro
 		return o, badInput("--explore %v: give a time that is not negative, such as 5m", f.explore)
 	}
 	if len(f.faults) == 0 {
-		return o, badInput("--faults names no fault: use kill, cut or hang, with commas between them")
+		return o, badInput("--faults names no fault: use kill, cut, hang or hold, with commas between them")
 	}
 	for _, name := range f.faults {
 		kind := faults.Kind(strings.TrimSpace(name))
 		switch kind {
-		case faults.Kill, faults.Cut, faults.Hang:
+		case faults.Kill, faults.Cut, faults.Hang, faults.Hold:
 			o.Faults = append(o.Faults, kind)
 		default:
-			return o, badInput("--faults %s: %q is no fault that can be swept: use kill, cut or hang, with commas between them", strings.Join(f.faults, ","), name)
+			return o, badInput("--faults %s: %q is no fault that can be swept: use kill, cut, hang or hold, with commas between them", strings.Join(f.faults, ","), name)
 		}
 	}
 	if !f.sweep {

@@ -80,7 +80,8 @@ func columnOrder(name string) string { return strings.Replace(name, "kill", "", 
 
 // column is where a cell belongs: "kill", or "kill dropping".
 func (t *table) column(c Cell) *column {
-	kind, variant, varies := strings.Cut(c.Fault, ", ")
+	text, _, _ := strings.Cut(c.Fault, " until ")
+	kind, variant, varies := strings.Cut(text, ", ")
 	if varies {
 		word, _, _ := strings.Cut(variant, " ")
 		kind += " " + word

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -75,7 +76,7 @@ func Reasons() []string {
 
 // Options say which cells are wanted.
 type Options struct {
-	// Faults are the kinds of fault; nil means kill and cut.
+	// Faults are the kinds of fault; nil means those of [DefaultFaults].
 	Faults []faults.Kind
 	// Points keeps the cells whose point contains the text.
 	Points string
@@ -83,16 +84,16 @@ type Options struct {
 	Everything bool
 }
 
+// DefaultFaults are the kinds of fault that a sweep visits when none are named.
+// A hold is what lets a late commit land between two statements of a relay.
+func DefaultFaults() []faults.Kind { return []faults.Kind{faults.Kill, faults.Cut, faults.Hold} }
+
 func (o Options) wants(k faults.Kind) bool {
-	if o.Faults == nil {
-		return k == faults.Kill || k == faults.Cut
+	kinds := o.Faults
+	if kinds == nil {
+		kinds = DefaultFaults()
 	}
-	for _, f := range o.Faults {
-		if f == k {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(kinds, k)
 }
 
 // names reports whether the fault's point is one of those asked for.

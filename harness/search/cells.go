@@ -57,6 +57,10 @@ func Cells(rec Recording, o Options) ([]Cell, []Omitted) {
 			}
 		}
 	}
+	d.elsewhere = ""
+	if o.wants(faults.Hold) {
+		d.lateCommits()
+	}
 	d.segments()
 	Likeliest(d.cells)
 	// Of two exchanges that share a name one may be visited and the other not.

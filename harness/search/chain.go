@@ -86,6 +86,9 @@ func (d *deriver) segments() {
 }
 
 func (d *deriver) segment(all []stretch, f faults.Fault) *scenario.Segment {
+	if f.Until != nil {
+		return nil
+	}
 	points := append([]faults.Point{*f.At}, f.Drop...)
 	var in *stretch
 	for i := range points {

@@ -8,6 +8,7 @@ import "github.com/outboxtest/outboxtest/faults"
 const (
 	rankBetween = iota // a kill between effects on different servers
 	rankEnd            // a kill at the end of a transaction
+	rankLate           // a late commit between two statements of a relay
 	rankDrop           // a kill with messages in flight lost
 	rankDoubt          // a connection broken at an effect: the client cannot know whether it happened
 	rankKill           // any other kill

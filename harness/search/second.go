@@ -46,7 +46,7 @@ func Firsts(cells []Cell, bound int) []Cell {
 	var list []Cell
 	for _, c := range cells {
 		f := c.Fault
-		if f.At == nil {
+		if f.At == nil || f.Do == faults.Hold { // nothing to recover from
 			continue
 		}
 		k := first{f.Do, f.At.Link.Role, f.At.Link.Server, f.At.Label, f.At.Moment, f.Then.Restart}

@@ -37,7 +37,7 @@ type spot struct {
 // cut.
 func NewSpace(shape Shape, recordings []Recording, replicas int, kinds []faults.Kind) Space {
 	if kinds == nil {
-		kinds = []faults.Kind{faults.Kill, faults.Cut}
+		kinds = DefaultFaults()
 	}
 	kinds = slices.DeleteFunc(slices.Clone(kinds), func(k faults.Kind) bool { return k == faults.Hold })
 	s := Space{shape: shape, replicas: max(1, replicas), kinds: kinds}

@@ -10,8 +10,10 @@ import (
 
 // awaitEvent waits until the order's event is out and the relay has turned to
 // other things, or until the relay has polled so often without it that it is
-// not going to: one that waits for older transactions to end is right to.
-func (t *trial) awaitEvent(ctx context.Context, order string) error {
+// not going to: one that waits for older transactions to end is right to. It
+// does not wait for what itself waits until the caller goes on, which called
+// for reports.
+func (t *trial) awaitEvent(ctx context.Context, order string, calledFor func() bool) error {
 	promise := t.promise()
 	begin, startPolls := time.Now(), t.rec.tally().idle
 	limit := max(silentLeast, 10*promise.Time)
@@ -26,7 +28,7 @@ func (t *trial) awaitEvent(ctx context.Context, order string) error {
 		_, healthy, failure := t.warden.health()
 		polled := tally.idle-startPolls > 3*promise.Polls && time.Since(begin) > promise.Time
 		hurt := !healthy && time.Since(begin) > stepHurt
-		if failure != nil || t.warden.lost() != "" || out && turned || polled || hurt || time.Since(begin) > limit {
+		if failure != nil || t.warden.lost() != "" || calledFor() || out && turned || polled || hurt || time.Since(begin) > limit {
 			return failure
 		}
 		if err := pace(ctx, change); err != nil {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/outboxtest/outboxtest/faults"
+	"github.com/outboxtest/outboxtest/faults/wire"
 	"github.com/outboxtest/outboxtest/harness/scenario"
 	"github.com/outboxtest/outboxtest/properties"
 )
@@ -167,7 +169,7 @@ func (t *trial) overlap(ctx context.Context, pace scenario.Pace, late, early sce
 	}
 	t.call(ctx, earlyApp, "place", early)
 	if pace != scenario.Batch {
-		if err := t.awaitEvent(ctx, early.Order); err != nil {
+		if err := t.awaitEvent(ctx, early.Order, func() bool { return t.heldUntil(lateApp) }); err != nil {
 			return err
 		}
 	}
@@ -178,4 +180,13 @@ func (t *trial) overlap(ctx context.Context, pace scenario.Pace, late, early sce
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// heldUntil reports whether a hold of the scenario keeps something back until an
+// exchange of the instance with Postgres.
+func (t *trial) heldUntil(in faults.Instance) bool {
+	return slices.ContainsFunc(t.board.Faults(), func(s wire.Status) bool {
+		until := s.Fault.Until
+		return s.State == wire.StateFired && until != nil && until.Link.Matches(faults.Link{Instance: in, Server: faults.Postgres})
+	})
 }
