@@ -146,6 +146,9 @@ func (ix *index) mayStillApply(event identified, consumer string) string {
 	if !ix.drain.Drain.Consumers {
 		return because("the consumer did not have its grace", ix.drain.Drain.Grace)
 	}
+	if ix.stoodStill() {
+		return "the consumer did not have its grace " + sinceStall
+	}
 	b := ix.broker
 	if b == nil || len(b.Ledger.Broker) == 0 {
 		return "nothing tells what the broker still holds for the consumer"

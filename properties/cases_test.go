@@ -166,6 +166,11 @@ func cases() []judgedCase {
 		{name: "missing and the relay was silent for a moment", history: func() []Event {
 			return silent(10*time.Millisecond, 4*time.Second).end()
 		}, verdict: u, lost: u, why: "ten times the promised drain was not spent"},
+		{name: "lost after a stall", history: func() []Event { return stood(true, BasisPromise, time.Minute, 200*time.Millisecond) },
+			verdict: Fail, lost: Fail},
+		{name: "missing and the promise ran out in a stall", history: func() []Event {
+			return stood(true, BasisPromise, time.Minute, 199*time.Millisecond)
+		}, verdict: u, lost: u, why: "ten times the promised drain was not spent since the harness last stood still"},
 		{name: "missing without a promise", history: func() []Event {
 			return bend(lostOne(BasisPromise), func(b *builder) { b.trial.Promise = Promise{} }).end()
 		}, verdict: u, lost: u, why: "promises no time"},

@@ -56,6 +56,8 @@ func (ix *index) drained(order string) string {
 	switch d.Basis {
 	case BasisPendingZero:
 		switch {
+		case ix.stoodStill():
+			return "the promised drain was not spent " + sinceStall
 		case !ix.trial.Pending:
 			return "the wait for the outbox ended on pending, and the target has no pending query"
 		case ix.final.pending != nil && *ix.final.pending.Ledger.Pending != 0:
@@ -65,9 +67,10 @@ func (ix *index) drained(order string) string {
 		switch {
 		case p.Time <= 0:
 			return "the target promises no time for its drain"
-		case d.Time/10 < p.Time:
-			return "ten times the promised drain was not spent"
-		case d.Polls/10 < p.Polls && !ix.fellSilent():
+		case ix.waited()/10 < p.Time, d.Polls/10 < p.Polls && !ix.fellSilent():
+			if len(ix.stalls) > 0 {
+				return "ten times the promised drain was not spent " + sinceStall
+			}
 			return "ten times the promised drain was not spent"
 		}
 	case BasisComplete:
@@ -78,11 +81,26 @@ func (ix *index) drained(order string) string {
 	return ix.committedInTime(order)
 }
 
+const sinceStall = "since the harness last stood still"
+
+// waited is how much of the wait for the outbox counts.
+func (ix *index) waited() time.Duration {
+	d := ix.drain.Drain
+	return min(d.Time, Waited(ix.stalls, ix.drain.At-d.Time, ix.drain.At))
+}
+
+// stoodStill reports whether the harness stood still so near to the end of the
+// wait that not even the promise was spent once after it.
+func (ix *index) stoodStill() bool {
+	return len(ix.stalls) > 0 && ix.waited() < ix.trial.Promise.Time
+}
+
 // fellSilent reports whether the publisher's links carried nothing for so long
 // before the wait ended that ten times the promised polls would have been made
 // by anything that still polls: a relay that waits for notifications shows no
 // polls, and one that gave up shows no more of them. The measure is the longest
-// pause between two of its own polls.
+// pause between two of its own polls; one that is long because the harness stood
+// still asks for a longer silence.
 func (ix *index) fellSilent() bool {
 	var last, lastPoll, pause time.Duration
 	for _, e := range ix.h[:ix.drain.Seq-1] {
@@ -101,8 +119,8 @@ func (ix *index) fellSilent() bool {
 	if last == 0 {
 		return false
 	}
-	silence, p := ix.drain.At-last, ix.trial.Promise
-	return silence >= silentLeast && silence/10 >= p.Time && silence/10 >= time.Duration(p.Polls)*pause
+	silence, p := Waited(ix.stalls, last, ix.drain.At), ix.trial.Promise
+	return min(silence, ix.waited()) >= silentLeast && silence/10 >= p.Time && silence/10 >= time.Duration(p.Polls)*pause
 }
 
 // committedInTime says why the order may have committed too late for the wait
@@ -120,7 +138,7 @@ func (ix *index) committedInTime(order string) string {
 		if e.Seq > ix.drain.Seq {
 			continue
 		}
-		if ix.drain.Drain.Basis == BasisPendingZero || (ix.drain.At-e.At)/10 >= ix.trial.Promise.Time {
+		if ix.drain.Drain.Basis == BasisPendingZero || Waited(ix.stalls, e.At, ix.drain.At)/10 >= ix.trial.Promise.Time {
 			return ""
 		}
 	}

@@ -2,6 +2,7 @@ package properties
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,6 +42,11 @@ func (ix *index) evidence(order, id string, facts []string) []string {
 			tell(x.events[0], x.story())
 		}
 	}
+	for _, x := range ix.exchanges {
+		if id != "" && x.push != nil && roleOf(x.conn.link) == "consumer" && (x.eventID == id || positions[x.position]) {
+			ix.tellApplication(x, tell)
+		}
+	}
 	for _, f := range ix.faults {
 		for _, e := range []*Event{f.fired, f.released, f.healed, f.notFired} {
 			if e != nil {
@@ -56,6 +62,11 @@ func (ix *index) evidence(order, id string, facts []string) []string {
 			continue // what ends with the trial explains nothing
 		}
 		tell(e, strings.TrimSpace(e.Process.Instance+" "+e.Process.What+" "+e.Process.Status))
+	}
+	for i := range ix.h {
+		if e := &ix.h[i]; e.Kind == KindStall {
+			tell(e, fmt.Sprintf("the harness stood still for %v: nothing before this counts as waited", e.Stall.For))
+		}
 	}
 	tell(ix.drain, drainText(ix.drain))
 
@@ -97,6 +108,30 @@ func (ix *index) tellOrder(order string, tell func(*Event, string)) {
 		first := x.events[0].Seq
 		if first > w.from && first < w.until && !strings.HasSuffix(x.label, " idle") {
 			tell(x.events[0], x.story())
+		}
+	}
+}
+
+// tellApplication tells what the process of a consumer did in its database from a
+// delivery up to its acknowledgement, its redelivery, or the end of the process.
+func (ix *index) tellApplication(delivery *exchange, tell func(*Event, string)) {
+	instance := instanceOf(delivery.conn.link)
+	from, until := delivery.push.Seq, math.MaxInt
+	for _, x := range ix.exchanges {
+		e := x.events[0]
+		if e.Seq > from && x.conn.link == delivery.conn.link && x.position == delivery.position && e.Wire.Consumer == delivery.push.Wire.Consumer {
+			until = min(until, e.Seq)
+		}
+	}
+	for _, e := range ix.processes {
+		if e.Seq > from && e.Process.Instance == instance {
+			until = min(until, e.Seq)
+		}
+	}
+	for _, x := range ix.exchanges {
+		first := x.events[0]
+		if first.Seq > from && first.Seq < until && instanceOf(x.conn.link) == instance && serverOf(x.conn.link) == "postgres" && !strings.HasSuffix(x.label, " idle") {
+			tell(first, x.story())
 		}
 	}
 }

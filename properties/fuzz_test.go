@@ -88,6 +88,8 @@ func twist(e *Event, n int) {
 	case e.Ledger != nil:
 		e.Ledger.Name = []string{LedgerCommitted, LedgerLog, LedgerApplied, LedgerPending, LedgerBroker, LedgerBackends}[n%6]
 		e.Ledger.Final = n%2 == 0
+	case e.Stall != nil:
+		e.Stall.From, e.Stall.For = time.Duration(n-1)<<55, time.Duration(n%7-1)<<55
 	case e.Drain != nil:
 		e.Drain.Basis = []Basis{BasisComplete, BasisPendingZero, BasisPromise, BasisNone, ""}[n%5]
 		e.Drain.Polls, e.Drain.Time = n, time.Duration(n)<<55

@@ -20,6 +20,7 @@ func recorded(c judgedCase) bool {
 		"complete",
 		"missing and the broker acknowledged it",
 		"missing and unhealthy",
+		"missing and the promise ran out in a stall",
 		"commit answered and its reply lost",
 		"commit delivered and its end unseen",
 		"row deleted after publishing under a fault",

@@ -19,6 +19,7 @@ const (
 	KindFault    Kind = "fault"    // a fault fired, healed, or did not fire
 	KindLedger   Kind = "ledger"   // one reading of one ledger
 	KindSegment  Kind = "segment"  // another segment begins: the one before has drained
+	KindStall    Kind = "stall"    // the harness had no turn while it waited for the outbox
 	KindDrain    Kind = "drain"    // how the wait for the outbox to drain ended
 	KindQuiesced Kind = "quiesced" // no client backend has a transaction any more
 	KindProblem  Kind = "problem"  // the harness could not do something it needed
@@ -26,7 +27,8 @@ const (
 )
 
 // Event is one line of a history. Seq counts from 1 without gaps and is the
-// total order; At is the time since the trial began and decides nothing.
+// total order; At is the time since the trial began: it orders nothing, and
+// tells how long was waited.
 type Event struct {
 	Seq  int           `json:"seq"`
 	At   time.Duration `json:"at_ns"`
@@ -39,6 +41,7 @@ type Event struct {
 	Process *Process `json:"process,omitempty"`
 	Fault   *Fault   `json:"fault,omitempty"`
 	Ledger  *Ledger  `json:"ledger,omitempty"`
+	Stall   *Stall   `json:"stall,omitempty"`
 	Drain   *Drain   `json:"drain,omitempty"`
 	Problem string   `json:"problem,omitempty"`
 	// Segment numbers the segments after the first, from 1.
@@ -246,7 +249,7 @@ const (
 // Drain is how the wait for the outbox, and then for the consumers, ended.
 type Drain struct {
 	Basis Basis `json:"basis"`
-	// Polls completed and time spent since the last heal, when it ended.
+	// Polls completed and time spent since the last heal, or stall, when it ended.
 	Polls int           `json:"polls"`
 	Time  time.Duration `json:"time_ns"`
 	// Healthy: all faults were healed, and every relay ran and was connected

@@ -38,6 +38,7 @@ type index struct {
 	gone    []Message
 
 	drain     *Event
+	stalls    []Stall // of the whole trial
 	faults    []*fault
 	processes []*Event
 	bypassed  []string
@@ -88,6 +89,8 @@ func newIndex(h []Event) *index {
 			ix.addFault(e)
 		case KindDrain:
 			ix.drain = e
+		case KindStall:
+			ix.stalls = append(ix.stalls, *e.Stall)
 		case KindLedger:
 			ix.addLedger(e)
 		}

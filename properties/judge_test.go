@@ -75,6 +75,9 @@ func TestSummariesAreDeterministic(t *testing.T) {
 		first := Judge(h)
 		for i := range h {
 			h[i].At += 7 * time.Millisecond
+			if s := h[i].Stall; s != nil {
+				s.From += 7 * time.Millisecond
+			}
 			if w := h[i].Wire; w != nil {
 				w.Conn += 40
 				w.Position *= 7

@@ -117,6 +117,7 @@ func shape(e Event) error {
 		{KindDrain, e.Drain != nil},
 		{KindProblem, e.Problem != ""},
 		{KindSegment, e.Segment > 0},
+		{KindStall, e.Stall != nil},
 	}
 	known := e.Kind == KindQuiesced || e.Kind == KindEnd
 	for _, p := range payloads {

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 func text(t testing.TB, h []Event) string {
@@ -44,6 +45,7 @@ func TestReadRefuses(t *testing.T) {
 		{"no payload", trial + `{"seq":2,"at_ns":1,"kind":"wire"}`, `history line 2: an event of kind "wire" without its "wire"`},
 		{"null payload", trial + `{"seq":2,"at_ns":1,"kind":"drain","drain":null}`, `an event of kind "drain" without its "drain"`},
 		{"other payload", trial + `{"seq":2,"at_ns":1,"kind":"end","problem":"x"}`, `history line 2: an event of kind "end" with a "problem"`},
+		{"a stall without its own", trial + `{"seq":2,"at_ns":1,"kind":"stall","segment":1}`, `history line 2: an event of kind "stall" with a "segment"`},
 		{"unknown kind", trial + `{"seq":2,"at_ns":1,"kind":"gossip"}`, `history line 2: kind "gossip"`},
 		{"blank line", trial + "\n" + `{"seq":2,"at_ns":1,"kind":"end"}`, "history line 2: empty; remove it"},
 		{"two objects", trial + `{"seq":2,"at_ns":1,"kind":"end"}{}`, "history line 2: something follows"},
@@ -93,7 +95,7 @@ func TestWriteRefuses(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	// Short seeds, one for each kind: whole histories keep the fuzzer busy with
 	// making them smaller, and FuzzJudge has those.
-	h := lostOne(BasisPendingZero).add(Event{Kind: KindProblem, Problem: "p"}).end()
+	h := lostOne(BasisPendingZero).stalled(time.Second).add(Event{Kind: KindProblem, Problem: "p"}).add(Event{Kind: KindSegment, Segment: 1}).end()
 	seen := map[Kind]bool{}
 	for _, e := range h[1:] {
 		if !seen[e.Kind] {

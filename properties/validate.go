@@ -51,6 +51,16 @@ func validate(h []Event) []string {
 		if e.Kind == KindProblem {
 			add("the harness met a problem: %s", e.Problem)
 		}
+		if e.Kind == KindStall {
+			switch s := *e.Stall; {
+			case s.From < 0:
+				add("event %d: a stall from before the trial began", e.Seq)
+			case s.For <= 0:
+				add("event %d: a stall of no length", e.Seq)
+			case s.end() > e.At:
+				add("event %d: a stall that had not ended when it was noted", e.Seq)
+			}
+		}
 	}
 	broken = append(broken, validateCalls(h)...)
 	broken = append(broken, validateWire(h)...)

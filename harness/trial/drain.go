@@ -16,25 +16,13 @@ const (
 	// silentLeast is the shortest silence that counts as a promise not kept by
 	// a relay that shows no polls.
 	silentLeast = 5 * time.Second
-	// graceLeast is the shortest time that a consumer gets to apply what it has
-	// acknowledged.
-	graceLeast = time.Second
 	// budgetLeast bounds the whole wait; past it there is no evidence, and the
 	// trial is unknown.
 	budgetLeast = 60 * time.Second
-	// hastenAfter is how long everything else has to be still before the broker
-	// is asked to deliver again what a dead consumer did not acknowledge, and
-	// hastenTo the wait that is asked for: the client's default is 30 seconds.
-	hastenAfter = 500 * time.Millisecond
-	hastenTo    = time.Second
 	// segmentLeast is the shortest time that a segment, or a step without any
 	// fault, gets to drain, so that a busy machine neither breaks chains nor
 	// records a run in another order; no verdict comes of it.
 	segmentLeast = 3 * time.Second
-	// starvedTime is how long the harness may go without a turn of its own on a
-	// busy machine before what it waits for begins anew: its clock went on, and
-	// the target may have stood still.
-	starvedTime = 2 * time.Second
 	// stepHurt is how long the workload waits between two steps while a fault
 	// is in force.
 	stepHurt = 100 * time.Millisecond
@@ -42,8 +30,11 @@ const (
 
 // drain waits, on evidence, until the outbox has drained or is proven not to.
 type drain struct {
+	watch
 	t       *trial
 	ledgers *ledgers
+	// refresh takes a reading of the ledgers, where there may be news.
+	refresh func(context.Context) error
 	before  occasion
 	// zeroSince is the time of the first of an unbroken row of readings that
 	// all said: pending is 0, the log is unchanged, nothing is on its way to the
@@ -63,6 +54,10 @@ type drain struct {
 	told       time.Time // when the state of the wait was last logged
 }
 
+func (t *trial) newDrain(before occasion) *drain {
+	return &drain{watch: newWatch(t.rec), t: t, ledgers: t.ledgers, refresh: t.ledgers.refresh, before: before}
+}
+
 // occasion is what a wait for the outbox stands before.
 type occasion uint8
 
@@ -73,48 +68,39 @@ const (
 	// fault is in force.
 	betweenSteps
 	// betweenSegments ends when the promise has been spent once: what is missing
-	// then is looked into by a trial of its own.
+	// then is looked into by a trial of its own, unless the job is to prove it here.
 	betweenSegments
 )
 
 // settle is one wait. Complete tells that it ended with everything there and
 // nothing left to do.
-func (t *trial) settle(ctx context.Context, before occasion) (drained properties.Drain, complete bool, err error) {
-	d := &drain{t: t, ledgers: t.ledgers, before: before}
-	begin := time.Now()
-	startPolls := t.rec.tally().idle
+func (d *drain) settle(ctx context.Context) (drained properties.Drain, complete bool, err error) {
+	t, before := d.t, d.before
 	hurt := time.Time{}
-	since, turn := begin, begin
 	for {
 		change := t.rec.wait()
 		healedAt, healthy, failure := t.warden.health()
 		if failure != nil {
 			return properties.Drain{}, false, failure
 		}
-		// Where we had no turn for so long, neither may the target have had one.
-		starved := time.Since(turn) > starvedTime
-		turn = time.Now()
-		if healedAt.After(since) || !healthy || starved {
-			since, startPolls = turn, t.rec.tally().idle
-			if starved {
-				d.zeroSince, d.heldSince = time.Time{}, time.Time{}
-			}
-		}
+		d.turn(healedAt, healthy)
 		if lost := t.warden.lost(); lost != "" {
 			// No evidence can come from a relay, an app or a consumer that does
 			// not run. The last readings are still taken.
 			return properties.Drain{Basis: properties.BasisNone, Why: lost}, false, nil
 		}
-		if err := t.ledgers.refresh(ctx); err != nil {
+		if err := d.refresh(ctx); err != nil {
 			return properties.Drain{}, false, err
 		}
 		if err := d.hasten(ctx, healthy); err != nil {
 			return properties.Drain{}, false, err
 		}
-		tally := t.rec.tally()
-		out := properties.Drain{Polls: tally.idle - startPolls, Time: time.Since(since), Healthy: healthy && t.relaysUp()}
-		done, err := d.decide(ctx, &out, healthy, begin)
-		if err == nil && done && before == atTheEnd {
+		out := properties.Drain{Polls: d.polls(), Time: d.waited(), Healthy: healthy && t.relaysUp()}
+		done, err := d.decide(ctx, &out, healthy)
+		if err == nil && done && d.late() {
+			continue // what it was decided on is of before the harness stood still
+		}
+		if err == nil && done && (before == atTheEnd || d.proving()) {
 			done, err = t.disarm(healedAt)
 		}
 		if err != nil || done {
@@ -124,15 +110,15 @@ func (t *trial) settle(ctx context.Context, before occasion) (drained properties
 		if healthy {
 			hurt = time.Time{}
 		} else if hurt.IsZero() {
-			hurt = time.Now()
+			hurt = t.rec.clock()
 		}
-		if before != atTheEnd {
+		if before != atTheEnd && !d.proving() {
 			promise := t.promise()
 			if before == betweenSegments || !t.faulted() {
 				promise.Time = max(promise.Time, segmentLeast)
 			}
 			spent := out.Time > promise.Time && (out.Polls >= promise.Polls || out.Time > 3*promise.Time)
-			if spent || before == betweenSteps && !hurt.IsZero() && time.Since(hurt) > stepHurt {
+			if spent || before == betweenSteps && !hurt.IsZero() && d.since(hurt) > stepHurt {
 				out.Basis = properties.BasisNone
 				return out, false, nil
 			}
@@ -143,20 +129,62 @@ func (t *trial) settle(ctx context.Context, before occasion) (drained properties
 	}
 }
 
+// awaitDrain waits for the outbox at the end of the trial, unless a segment
+// before has ended it, and records how that ended.
+func (t *trial) awaitDrain(ctx context.Context) error {
+	switch {
+	case t.proven: // it is recorded
+		return nil
+	case t.broken != "":
+		t.rec.add(properties.Event{Kind: properties.KindDrain, Drain: &properties.Drain{Basis: properties.BasisNone, Why: t.broken}})
+		return nil
+	}
+	return t.newDrain(atTheEnd).conclude(ctx)
+}
+
+// proving reports whether what is missing is to be proven to be, though other
+// segments follow.
+func (d *drain) proving() bool {
+	if d.before != betweenSegments || !d.t.job.proving {
+		return false
+	}
+	missing, unapplied := d.ledgers.outstanding(d.t.job.consumers())
+	return missing+unapplied > 0
+}
+
+// conclude settles, and records how that ended.
+func (d *drain) conclude(ctx context.Context) error {
+	drained, complete, err := d.settle(ctx)
+	if err != nil {
+		return err
+	}
+	if complete && !d.t.unfired() {
+		d.t.segments++
+	}
+	d.record(drained)
+	return nil
+}
+
+// record tells how the wait ended.
+func (d *drain) record(drained properties.Drain) {
+	d.rec.add(properties.Event{Kind: properties.KindDrain, Drain: &drained})
+	d.tick() // who reads the history must not take a stall since the last turn for waited
+}
+
 // pause waits between two steps of the workload.
 func (t *trial) pause(ctx context.Context) error {
-	_, _, err := t.settle(ctx, betweenSteps)
+	_, _, err := t.newDrain(betweenSteps).settle(ctx)
 	return err
 }
 
 // decide reports whether there is evidence to end the wait, and fills it in.
-func (d *drain) decide(ctx context.Context, out *properties.Drain, healthy bool, begin time.Time) (bool, error) {
+func (d *drain) decide(ctx context.Context, out *properties.Drain, healthy bool) (bool, error) {
 	missing, unapplied := d.ledgers.outstanding(d.t.job.consumers())
-	if time.Since(d.told) > time.Second {
-		d.told = time.Now()
+	if d.now.Sub(d.told) > time.Second {
+		d.told = d.now
 		d.t.job.log.Debug("draining", "missing", missing, "unapplied", unapplied, "polls", out.Polls, "time", out.Time,
 			"healthy", out.Healthy, "backlog", d.ledgers.backlog, "pending", d.ledgers.pending, "relays in flight", d.t.relaysInFlight(),
-			"silence", time.Since(d.t.rec.tally().lastAny))
+			"silence", d.since(d.t.rec.tally().lastAny))
 	}
 	budget := max(budgetLeast, 20*d.t.promise().Time, 3*time.Duration(d.ledgers.ackWait))
 	if missing == 0 {
@@ -165,7 +193,7 @@ func (d *drain) decide(ctx context.Context, out *properties.Drain, healthy bool,
 			if !d.complete(out, healthy) {
 				return false, nil
 			}
-			return d.certain(ctx, begin, budget)
+			return d.certain(ctx, budget)
 		}
 		if d.graceSpent(healthy) {
 			out.Basis, out.Consumers = properties.BasisComplete, true
@@ -175,7 +203,7 @@ func (d *drain) decide(ctx context.Context, out *properties.Drain, healthy bool,
 	} else if basis := d.lossProven(*out, healthy); basis != "" {
 		out.Basis = basis
 		out.Consumers = d.graceSpent(healthy)
-		if unapplied == 0 || out.Consumers || time.Since(begin) > budget {
+		if unapplied == 0 || out.Consumers || d.taken() > budget {
 			return true, nil
 		}
 	}
@@ -184,7 +212,12 @@ func (d *drain) decide(ctx context.Context, out *properties.Drain, healthy bool,
 		out.Why = "no relay has talked to Postgres or to the broker through its proxy: it does not run as it should, or its addresses are not those that the harness gave it"
 		return true, nil
 	}
-	if time.Since(begin) > budget {
+	if d.hopeless() {
+		out.Basis = properties.BasisNone
+		out.Why = fmt.Sprintf("the harness stood still for more than %v, again and again: the machine has too little time for it", properties.StallLeast)
+		return true, nil
+	}
+	if d.taken() > budget {
 		out.Basis = properties.BasisNone
 		out.Why = fmt.Sprintf("after %v %d orders had no event and %d effects were missing, without evidence why", budget, missing, unapplied)
 		return true, nil
@@ -195,8 +228,8 @@ func (d *drain) decide(ctx context.Context, out *properties.Drain, healthy bool,
 // certain reports whether a wait that looks complete is: no backend of a dead
 // process may commit any more, and what committed until now has its events and
 // effects, too.
-func (d *drain) certain(ctx context.Context, begin time.Time, budget time.Duration) (bool, error) {
-	if !d.t.faulted() || time.Since(begin) > budget {
+func (d *drain) certain(ctx context.Context, budget time.Duration) (bool, error) {
+	if !d.t.faulted() || d.taken() > budget {
 		return true, nil
 	}
 	if busy, err := d.t.orphansBusy(ctx); err != nil || busy {
@@ -221,7 +254,7 @@ func (d *drain) complete(out *properties.Drain, healthy bool) bool {
 	}
 	tally := d.t.rec.tally()
 	promise := d.t.promise()
-	silence := time.Since(tally.lastAny)
+	silence := d.since(tally.lastAny)
 	spent := out.Time > promise.Time && (out.Polls >= promise.Polls || silence > promise.Time || out.Time > 3*promise.Time)
 	settled := d.t.relaysInFlight() == 0 && (tally.idleSinceWork > 0 || silence > quietTime)
 	if d.ledgers.pending != nil {
@@ -239,36 +272,6 @@ func (d *drain) complete(out *properties.Drain, healthy bool) bool {
 	return (settled || spent) && (d.ledgers.nothingHeld() || out.Time > d.redelivery())
 }
 
-// hasten asks the broker once to deliver again soon what was delivered to a
-// consumer that a fault has struck, so that the trial sees whether it is
-// applied twice, or at all, without waiting as long as production would.
-func (d *drain) hasten(ctx context.Context, healthy bool) error {
-	unacked := int64(0)
-	for _, b := range d.ledgers.backlog {
-		unacked += b.Unacked
-	}
-	if d.hastened || unacked == 0 || !healthy || !d.t.faulted() || time.Duration(d.ledgers.ackWait) <= hastenTo {
-		d.stillSince = time.Time{}
-		return nil
-	}
-	if still := fmt.Sprint(d.ledgers.applied, d.ledgers.backlog); d.stillSince.IsZero() || still != d.still {
-		d.stillSince, d.still = time.Now(), still
-	}
-	if time.Since(d.stillSince) < hastenAfter {
-		return nil
-	}
-	d.hastened = true
-	return d.t.stream.Hasten(ctx, hastenTo)
-}
-
-// redelivery is how long a complete trial waits for messages that were
-// delivered and never acknowledged: long enough for them to come again, unless
-// the consumer asked the broker for a wait that no trial can afford.
-func (d *drain) redelivery() time.Duration {
-	const afford = 3 * time.Second
-	return max(min(2*time.Duration(d.ledgers.ackWait), afford), graceLeast)
-}
-
 // lossProven returns the evidence on which a missing event is a lost one.
 func (d *drain) lossProven(out properties.Drain, healthy bool) properties.Basis {
 	promise := d.t.promise()
@@ -279,31 +282,17 @@ func (d *drain) lossProven(out properties.Drain, healthy bool) properties.Basis 
 	if !quiet || !healthy || !out.Healthy {
 		d.zeroSince = time.Time{}
 	} else if d.zeroSince.IsZero() {
-		d.zeroSince, d.zeroIdle = time.Now(), tally.idle
+		d.zeroSince, d.zeroIdle = d.rec.clock(), tally.idle
 	}
 	if !out.Healthy {
 		return ""
 	}
-	silent := min(time.Since(tally.lastAny), out.Time) >= max(silentLeast, 10*promise.Time)
-	if !d.zeroSince.IsZero() && time.Since(d.zeroSince) >= promise.Time && (tally.idle-d.zeroIdle >= promise.Polls || time.Since(d.zeroSince) >= 10*promise.Time) {
+	silent := min(d.since(tally.lastAny), out.Time) >= max(silentLeast, 10*promise.Time)
+	if !d.zeroSince.IsZero() && d.since(d.zeroSince) >= promise.Time && (tally.idle-d.zeroIdle >= promise.Polls || d.since(d.zeroSince) >= 10*promise.Time) {
 		return properties.BasisPendingZero
 	}
 	if out.Time >= 10*promise.Time && (out.Polls >= 10*promise.Polls || silent) {
 		return properties.BasisPromise
 	}
 	return ""
-}
-
-// graceSpent reports whether the consumers had their grace: the broker has held
-// nothing for them, and their effects have not changed, for long enough.
-func (d *drain) graceSpent(healthy bool) bool {
-	applied := fmt.Sprint(d.ledgers.applied, d.ledgers.backlog)
-	if !healthy || !d.ledgers.nothingHeld() || applied != d.applied {
-		d.heldSince, d.applied = time.Time{}, applied
-		return false
-	}
-	if d.heldSince.IsZero() {
-		d.heldSince = time.Now()
-	}
-	return time.Since(d.heldSince) >= max(graceLeast, d.t.promise().Time)
 }

@@ -40,7 +40,15 @@ type Job struct {
 
 	trials   int
 	lastLogs string
+	// proving: what is missing at the end of any segment is proven to be.
+	proving bool
 }
+
+// ProveSegments has the trials that follow wait at the end of each segment for a
+// proof of what is missing, as they do at the end of the last, so that a chain is
+// judged though it does not come to its end. Else a segment that does not drain
+// within the promise ends the trial without evidence.
+func (j *Job) ProveSegments() { j.proving = true }
 
 // NewJob applies the target's schema to a template database and is then ready
 // for trials.

@@ -15,8 +15,7 @@ import (
 // backend can commit seconds after its client died.
 func (t *trial) quiesce(ctx context.Context) error {
 	const limit = 60 * time.Second
-	deadline := time.Now().Add(limit)
-	for {
+	for w := newWatch(t.rec); ; w.tick() {
 		backends, err := t.db.Backends(ctx)
 		if err != nil {
 			return fmt.Errorf("wait for the backends to finish: %w", err)
@@ -30,7 +29,7 @@ func (t *trial) quiesce(ctx context.Context) error {
 		if busy == 0 {
 			break
 		}
-		if time.Now().After(deadline) {
+		if w.past(limit) {
 			return fmt.Errorf("%d backends of the trial's database still had a transaction %v after every process was dead", busy, limit)
 		}
 		if err := sleep(ctx, time.Millisecond); err != nil {
@@ -68,7 +67,7 @@ func (t *trial) waitBackendsGone(ctx context.Context, pids []uint64) error {
 	for _, pid := range pids {
 		gone[pid] = true
 	}
-	for deadline := time.Now().Add(limit); ; {
+	for w := newWatch(t.rec); ; w.tick() {
 		backends, err := t.db.Backends(ctx)
 		if err != nil {
 			return fmt.Errorf("wait until the dead process's backends are gone: %w", err)
@@ -82,7 +81,7 @@ func (t *trial) waitBackendsGone(ctx context.Context, pids []uint64) error {
 		if left == 0 {
 			return nil
 		}
-		if time.Now().After(deadline) {
+		if w.past(limit) {
 			return fmt.Errorf("%d backends of a dead process were still there after %v", left, limit)
 		}
 		if err := sleep(ctx, time.Millisecond); err != nil {

@@ -20,6 +20,7 @@ const maxEvents = 200_000
 type recorder struct {
 	read  *targets.EventReader
 	start time.Time
+	clock func() time.Time
 
 	mu       sync.Mutex
 	events   []properties.Event
@@ -44,10 +45,10 @@ type relayTally struct {
 	never bool
 }
 
-func newRecorder(read *targets.EventReader, relayInApp bool) *recorder {
-	now := time.Now()
+func newRecorder(read *targets.EventReader, relayInApp bool, clock func() time.Time) *recorder {
+	now := clock()
 	return &recorder{
-		read: read, start: now, changed: make(chan struct{}), relayApp: relayInApp,
+		read: read, start: now, clock: clock, changed: make(chan struct{}), relayApp: relayInApp,
 		relay: relayTally{lastAny: now, lastWork: now, never: true},
 	}
 }
@@ -70,7 +71,7 @@ func (r *recorder) append(e properties.Event) {
 		return
 	}
 	e.Seq = len(r.events) + 1
-	e.At = time.Since(r.start)
+	e.At = r.clock().Sub(r.start)
 	r.events = append(r.events, e)
 }
 
@@ -148,7 +149,7 @@ func (r *recorder) count(o wire.Observation) {
 	if o.Link.Role != "relay" && !(r.relayApp && o.Link.Role == "app") {
 		return
 	}
-	now := time.Now()
+	now := r.clock()
 	switch o.What {
 	case properties.WireRequest, properties.WireReply, properties.WireOneWay, properties.WirePush, properties.WireAnswered:
 	default:

@@ -23,17 +23,37 @@ func (t *trial) play(ctx context.Context) error {
 		if i == len(all)-1 {
 			break
 		}
-		ended, complete, err := t.settle(ctx, betweenSegments)
+		d := t.newDrain(betweenSegments)
+		ended, complete, err := d.settle(ctx)
 		if err != nil {
 			return err
 		}
 		if !complete || t.unfired() {
-			t.broken = fmt.Sprintf("segment %d did not drain with its faults struck, and what follows was left out: the wait ended on %s after %v", i, ended.Basis, ended.Time)
+			t.broken = fmt.Sprintf("segment %d %s, and what follows was left out", i, t.whyBroken(ended))
+			if d.proving() && ended.Basis != properties.BasisNone {
+				d.record(ended)
+				t.proven = true
+			}
 			return nil
 		}
 		t.segments++
 	}
 	return nil
+}
+
+// whyBroken says why a segment did not come to its end.
+func (t *trial) whyBroken(ended properties.Drain) string {
+	for _, s := range t.board.Faults() {
+		if !s.Fired() {
+			return fmt.Sprintf("did not drain with its faults struck: %s found nothing to strike: %s", s.Fault, s.Why)
+		}
+	}
+	missing, unapplied := t.ledgers.outstanding(t.job.consumers())
+	text := fmt.Sprintf("did not drain: %d orders had no event and %d effects were missing", missing, unapplied)
+	if ended.Why != "" {
+		text += ": " + ended.Why
+	}
+	return text
 }
 
 // playSegment works one segment.
@@ -143,7 +163,7 @@ func (t *trial) reportUnfired() {
 		t.rec.add(properties.Event{Kind: properties.KindFault, Fault: &properties.Fault{
 			Index: i, What: "not fired", Text: f.String(), Why: why}})
 	}
-	if t.broken != "" {
+	if t.broken != "" && !t.proven {
 		t.rec.problem(t.broken)
 	}
 }

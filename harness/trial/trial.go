@@ -63,6 +63,7 @@ type trial struct {
 	order     []*instance // in the order of their start
 	segments  int         // drained, with all their faults struck
 	broken    string      // why segments were left out
+	proven    bool        // what is missing before them is proven to be
 	firings   chan wire.Firing
 	exits     chan *instance
 	watchers  sync.WaitGroup
@@ -79,7 +80,7 @@ func (j *Job) Run(ctx context.Context, s scenario.Scenario, baseline *properties
 	defer cancel()
 	t := &trial{
 		job: j, scenario: s, ctx: ctx,
-		rec:       newRecorder(j.reader, j.target.Relay.InApp),
+		rec:       newRecorder(j.reader, j.target.Relay.InApp, time.Now),
 		instances: map[faults.Instance]*instance{},
 		firings:   make(chan wire.Firing, 64),
 		exits:     make(chan *instance, 64),
@@ -126,17 +127,9 @@ func (t *trial) execute(ctx context.Context, baseline *properties.Baseline) (err
 	if err := t.play(ctx); err != nil {
 		return err
 	}
-	drained := properties.Drain{Basis: properties.BasisNone, Why: t.broken}
-	if t.broken == "" {
-		complete := false
-		if drained, complete, err = t.settle(ctx, atTheEnd); err != nil {
-			return err
-		}
-		if complete && !t.unfired() {
-			t.segments++
-		}
+	if err := t.awaitDrain(ctx); err != nil {
+		return err
 	}
-	t.rec.add(properties.Event{Kind: properties.KindDrain, Drain: &drained})
 	if err := t.lookForBypasses(ctx); err != nil {
 		return err
 	}

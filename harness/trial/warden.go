@@ -35,13 +35,17 @@ type warden struct {
 	failure  error     // the trial cannot go on
 	gaveUp   string    // why an instance could not be kept running; empty when all can
 	timers   sync.WaitGroup
+	// gone waits until Postgres shows none of the backends.
+	gone func(ctx context.Context, backends []uint64) error
 }
 
 func newWarden(t *trial) *warden {
-	return &warden{t: t, inForce: map[int]faults.Fault{}, fired: map[int]bool{}, lastHurt: time.Now()}
+	return &warden{t: t, inForce: map[int]faults.Fault{}, fired: map[int]bool{}, lastHurt: t.rec.clock(), gone: t.waitBackendsGone}
 }
 
-// run ends when ctx does. It owns the goroutines that wait for a heal.
+// run ends when ctx does: from then on nothing is struck and nothing started, though
+// it was told of before, because the trial kills every process now. It owns the
+// goroutines that wait for a heal.
 func (w *warden) run(ctx context.Context) {
 	defer w.timers.Wait()
 	for {
@@ -49,9 +53,13 @@ func (w *warden) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case f := <-w.t.firings:
-			w.strike(ctx, f)
+			if ctx.Err() == nil {
+				w.strike(ctx, f)
+			}
 		case in := <-w.t.exits:
-			w.revive(ctx, in)
+			if ctx.Err() == nil {
+				w.revive(ctx, in)
+			}
 		}
 	}
 }
@@ -62,7 +70,7 @@ func (w *warden) noteFired(f wire.Firing) {
 	w.mu.Lock()
 	w.inForce[f.Index] = f.Fault
 	w.fired[f.Index] = true
-	w.lastHurt = time.Now()
+	w.lastHurt = w.t.rec.clock()
 	w.mu.Unlock()
 	w.t.rec.add(properties.Event{Kind: properties.KindFault, Fault: &properties.Fault{
 		Index: f.Index, What: "fired", Text: f.Fault.String(), On: struck(f), Do: string(f.Fault.Do)}})
@@ -77,7 +85,7 @@ func (w *warden) over(f wire.Firing, what, why string) {
 		return
 	}
 	delete(w.inForce, f.Index)
-	w.lastHurt = time.Now()
+	w.lastHurt = w.t.rec.clock()
 	w.t.rec.add(properties.Event{Kind: properties.KindFault, Fault: &properties.Fault{
 		Index: f.Index, What: what, Text: f.Fault.String(), Why: why, On: struck(f), Do: string(f.Fault.Do)}})
 }
@@ -123,6 +131,9 @@ func (w *warden) kill(ctx context.Context, f wire.Firing) {
 	restart := f.Fault.Then.Restart
 	backends := w.t.board.State(faults.Link{Instance: f.Instance, Server: faults.Postgres}).Backends
 	w.t.board.Sever(f.Instance, restart == faults.BackendsLinger)
+	if ctx.Err() != nil {
+		return // it struck when the trial had come to its end
+	}
 	again := func() {
 		if err := in.start(); err != nil {
 			w.fail(err)
@@ -130,10 +141,11 @@ func (w *warden) kill(ctx context.Context, f wire.Firing) {
 	}
 	switch restart {
 	case faults.BackendsGone:
-		if err := w.t.waitBackendsGone(ctx, backends); err != nil {
-			if ctx.Err() != nil {
-				return // it struck when the trial had come to its end
-			}
+		err := w.gone(ctx, backends)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
 			w.fail(err)
 		}
 		again()
@@ -179,7 +191,7 @@ func (w *warden) revive(ctx context.Context, in *instance) {
 		}
 		w.mu.Lock()
 		w.down--
-		w.lastHurt = time.Now()
+		w.lastHurt = w.t.rec.clock()
 		w.mu.Unlock()
 	})
 }
@@ -191,7 +203,9 @@ func (w *warden) later(ctx context.Context, d time.Duration, f func()) {
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-			f()
+			if ctx.Err() == nil {
+				f()
+			}
 		case <-ctx.Done():
 		}
 	})
@@ -208,7 +222,7 @@ func (w *warden) fail(err error) {
 
 func (w *warden) hurt() {
 	w.mu.Lock()
-	w.lastHurt = time.Now()
+	w.lastHurt = w.t.rec.clock()
 	w.mu.Unlock()
 }
 

@@ -1,0 +1,62 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+const (
+	// graceLeast is the shortest time that a consumer gets to apply what it has
+	// acknowledged.
+	graceLeast = time.Second
+	// hastenAfter is how long everything else has to be still before the broker
+	// is asked to deliver again what a dead consumer did not acknowledge, and
+	// hastenTo the wait that is asked for: the client's default is 30 seconds.
+	hastenAfter = 500 * time.Millisecond
+	hastenTo    = time.Second
+)
+
+// hasten asks the broker once to deliver again soon what was delivered to a
+// consumer that a fault has struck, so that the trial sees whether it is
+// applied twice, or at all, without waiting as long as production would.
+func (d *drain) hasten(ctx context.Context, healthy bool) error {
+	unacked := int64(0)
+	for _, b := range d.ledgers.backlog {
+		unacked += b.Unacked
+	}
+	if d.hastened || unacked == 0 || !healthy || !d.t.faulted() || time.Duration(d.ledgers.ackWait) <= hastenTo {
+		d.stillSince = time.Time{}
+		return nil
+	}
+	if still := fmt.Sprint(d.ledgers.applied, d.ledgers.backlog); d.stillSince.IsZero() || still != d.still {
+		d.stillSince, d.still = d.rec.clock(), still
+	}
+	if d.since(d.stillSince) < hastenAfter {
+		return nil
+	}
+	d.hastened = true
+	return d.t.stream.Hasten(ctx, hastenTo)
+}
+
+// redelivery is how long a complete trial waits for messages that were
+// delivered and never acknowledged: long enough for them to come again, unless
+// the consumer asked the broker for a wait that no trial can afford.
+func (d *drain) redelivery() time.Duration {
+	const afford = 3 * time.Second
+	return max(min(2*time.Duration(d.ledgers.ackWait), afford), graceLeast)
+}
+
+// graceSpent reports whether the consumers had their grace: the broker has held
+// nothing for them, and their effects have not changed, for long enough.
+func (d *drain) graceSpent(healthy bool) bool {
+	applied := fmt.Sprint(d.ledgers.applied, d.ledgers.backlog)
+	if !healthy || !d.ledgers.nothingHeld() || applied != d.applied {
+		d.heldSince, d.applied = time.Time{}, applied
+		return false
+	}
+	if d.heldSince.IsZero() {
+		d.heldSince = d.rec.clock()
+	}
+	return d.since(d.heldSince) >= max(graceLeast, d.t.promise().Time)
+}
