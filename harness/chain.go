@@ -98,6 +98,9 @@ func (r *run) visitChain(ctx context.Context, worker int, cells []search.Cell) (
 			}
 			break
 		}
+		if v.trouble != nil {
+			break
+		}
 		if out.suspect == nil && v.segments > 0 && v.segments <= len(s.Segments) {
 			s.Segments = s.Segments[:v.segments]
 			out.suspect = &s

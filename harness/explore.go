@@ -66,7 +66,7 @@ func (r *run) explore(ctx context.Context) error {
 		})
 		// A random fault may find nothing to strike. The trial is then judged
 		// for violations, and is counted as partly exercised, not as passed.
-		if struck == len(s.Faults) || v.judgement.Verdict == properties.Fail {
+		if struck == len(s.Faults) || v.trouble != nil || v.judgement.Verdict == properties.Fail {
 			if err := r.take(ctx, worker, v, fmt.Sprintf("random scenario %d of seed %d", i, r.options.Seed)); err != nil {
 				return err
 			}

@@ -27,6 +27,7 @@ type findings struct {
 	blame   string  // of the first trial that blames somebody else than the target
 	found   map[string]*report.Violation
 	list    []*finding
+	ends    *finding // the first one that a run ends at which stops at the first
 }
 
 type finding struct {
@@ -36,6 +37,7 @@ type finding struct {
 	base      string // of the files that are written down
 	violation *report.Violation
 	replayed  bool // all its replays are done
+	refined   bool // nothing better is looked for any more
 }
 
 // always reports whether every replay failed again.
@@ -60,19 +62,6 @@ func (f *findings) lock(do func()) {
 }
 
 func (f *findings) count() int { return len(f.list) }
-
-// confirmed reports whether a violation of a claimed property failed again in
-// every replay.
-func (f *findings) confirmed() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, x := range f.list {
-		if f.claimed[x.property] && x.always() {
-			return true
-		}
-	}
-	return false
-}
 
 // convicted reports whether a replay has reproduced a violation of a claimed
 // property at the same kind of point: a loss takes its time to be proven, and
@@ -232,6 +221,9 @@ func (r *run) confirm(ctx context.Context, worker int, v visit, x *finding) erro
 		if err != nil {
 			return fmt.Errorf("replay %s: %w", into.Scenario, err)
 		}
+		if again.trouble != nil {
+			continue // it says nothing about the violation
+		}
 		r.findings.lock(func() {
 			into.Reproduced.Runs++
 			if violates(again.judgement, x.property) {
@@ -239,7 +231,10 @@ func (r *run) confirm(ctx context.Context, worker int, v visit, x *finding) erro
 			}
 		})
 	}
-	r.findings.lock(func() { x.replayed = true })
+	r.findings.lock(func() {
+		x.replayed = true
+		r.findings.note(x)
+	})
 	if err := r.refine(ctx, worker, x, v); err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("look for a smaller scenario than %s: %w", into.Scenario, err)
@@ -247,6 +242,7 @@ func (r *run) confirm(ctx context.Context, worker int, v visit, x *finding) erro
 		// What was found is written down; that nothing smaller was is no loss.
 		r.options.Log.Warn("the search for a smaller scenario ended early", "scenario", into.Scenario, "error", err)
 	}
+	r.findings.lock(func() { x.refined = true })
 	return nil
 }
 

@@ -16,8 +16,12 @@ import (
 
 const (
 	// holdReplays is how often a scenario with holds must fail, one time after
-	// another, before it stands for a schedule.
+	// another, before it is looked at more closely.
 	holdReplays = 3
+	// holdProof is how often it must, those included, before it stands for a
+	// schedule: a race that comes two times in three by itself fails three times
+	// of three in every third try, and ten times of ten in one of sixty.
+	holdProof = 10
 	// holdProposals is how many scenarios with holds are tried for a violation of a
 	// property that another one shows every time.
 	holdProposals = 6
@@ -29,16 +33,26 @@ const (
 // was found: one that fails every time, if that one does not, and the smallest.
 // What it finds takes the place of what was written down.
 func (r *run) refine(ctx context.Context, worker int, x *finding, v visit) error {
-	if r.inVain(x) {
-		return nil
-	}
 	steady := false
 	r.findings.lock(func() { steady = x.always() })
+	if why := r.inVain(x); why != "" {
+		if !steady || r.newShrinker(worker, x.property, v) != nil || r.leftAsRecorded(v) {
+			r.findings.lock(func() { x.violation.Unshrunk = why })
+		}
+		return nil
+	}
+	if steady && v.random {
+		proven, err := r.prove(ctx, worker, x, v.scenario)
+		if err != nil {
+			return err
+		}
+		steady = proven
+	}
 	from := size(v.scenario)
-	// A time on the clock strikes elsewhere every time. Shrinking puts a point on
-	// the wire in its place.
+	// A time on the clock strikes elsewhere every time. If no proposal has a point
+	// in its place that brings the violation back, shrinking looks for one.
 	timed := slices.ContainsFunc(v.scenario.AllFaults(), func(f faults.Fault) bool { return f.At == nil })
-	if !steady && !timed {
+	if !steady {
 		held, found, err := r.hold(ctx, worker, x, v)
 		if err != nil {
 			return err
@@ -53,19 +67,50 @@ func (r *run) refine(ctx context.Context, worker int, x *finding, v visit) error
 	return r.shrink(ctx, worker, x, v, from)
 }
 
-// inVain reports whether nothing would be gained: the run ends at another
-// violation, or its time is spent.
-func (r *run) inVain(x *finding) bool {
-	if r.budget.spent() {
-		return true
+// prove replays a random scenario that failed every time until it has failed as
+// often as one with holds must: its faults are at moments that nobody chose, so it
+// may well be a race that came by luck. It is not done where a number of replays
+// was asked for, nor where the run ends at what it finds.
+func (r *run) prove(ctx context.Context, worker int, x *finding, s scenario.Scenario) (proven bool, err error) {
+	runs := 0
+	r.findings.lock(func() { runs = x.violation.Reproduced.Runs })
+	more := holdProof - runs
+	if r.options.Replays > 0 || r.options.StopAtFirst || more <= 0 {
+		return true, nil
 	}
-	other := false
+	v, failed, err := r.replay(ctx, worker, s, x.property, more)
+	if err != nil {
+		return false, err
+	}
+	// A trial that the harness could not carry out says nothing about the violation.
+	passed := failed < more && v.trouble == nil
 	r.findings.lock(func() {
-		other = slices.ContainsFunc(r.findings.list, func(y *finding) bool {
-			return y != x && r.findings.claimed[y.property] && y.always()
-		})
+		x.violation.Reproduced.Runs += failed
+		x.violation.Reproduced.Failed += failed
+		if passed {
+			x.violation.Reproduced.Runs++
+		}
 	})
-	return r.options.StopAtFirst && other
+	return !passed, nil
+}
+
+// inVain says why nothing would be gained: the run ends at another violation, or
+// its time is spent; empty where something would.
+func (r *run) inVain(x *finding) string {
+	switch {
+	case r.budget.spent():
+		return report.ReasonBudget
+	case r.options.StopAtFirst && r.findings.ended(x):
+		return report.ReasonStopped
+	}
+	return ""
+}
+
+// leftAsRecorded reports whether a run that stops at the first violation leaves
+// one without any fault as the recorded run, though that has orders to spare.
+func (r *run) leftAsRecorded(v visit) bool {
+	n := size(v.scenario)
+	return r.options.StopAtFirst && !v.random && len(v.scenario.Segments) == 0 && n.Faults == 0 && n.Orders > fewOrders
 }
 
 // hold looks for the order of exchanges that a failing trial's violation takes,
@@ -78,18 +123,18 @@ func (r *run) hold(ctx context.Context, worker int, x *finding, v visit) (held v
 		proposals = proposals[:min(len(proposals), holdProposals)]
 	}
 	for _, s := range proposals {
-		if time.Now().After(end) || r.inVain(x) {
+		if time.Now().After(end) || r.inVain(x) != "" {
 			break
 		}
 		out.Tried++
-		again, failed, err := r.replay(ctx, worker, s, x.property, holdReplays)
+		again, failed, err := r.replay(ctx, worker, s, x.property, holdProof)
 		if err != nil {
 			return held, false, err
 		}
-		if failed == holdReplays {
+		if failed == holdProof {
 			out.Found = true
 			again.random = v.random
-			if err := r.replace(x, again, holdReplays); err != nil {
+			if err := r.replace(x, again, holdProof); err != nil {
 				return held, false, err
 			}
 			held = again
@@ -116,6 +161,9 @@ func (r *run) shown(property string) (shown bool) {
 func (r *run) shrink(ctx context.Context, worker int, x *finding, v visit, from report.Size) error {
 	k := r.newShrinker(worker, x.property, v)
 	if k == nil {
+		if r.leftAsRecorded(v) {
+			r.findings.lock(func() { x.violation.Unshrunk = report.ReasonStopped })
+		}
 		return nil
 	}
 	smallest, complete, err := k.shrink(ctx, v, x.violation.Order)
@@ -176,7 +224,10 @@ func (r *run) replace(x *finding, v visit, replays int) error {
 	if err := r.save(x, v, again); err != nil {
 		return err
 	}
-	r.findings.lock(func() { x.violation.Reproduced = report.Reproduced{Failed: replays, Runs: replays} })
+	r.findings.lock(func() {
+		x.violation.Reproduced = report.Reproduced{Failed: replays, Runs: replays}
+		r.findings.note(x)
+	})
 	return nil
 }
 

@@ -49,6 +49,9 @@ func (s *Session) Replay(ctx context.Context, target targets.Target, sc scenario
 	if err != nil {
 		return Replayed{}, err
 	}
+	for _, j := range jobs {
+		j.ProveSegments() // there is no other trial to find out what a chain lost
+	}
 	r := &run{session: s, target: target, options: o, jobs: jobs, findings: newFindings()}
 	if len(sc.AllFaults()) > 0 {
 		v, err := r.try(ctx, 0, sc.Calm())

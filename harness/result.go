@@ -39,6 +39,9 @@ func (r *run) result(took time.Duration) Result {
 		p := report.Property{Name: name, Claimed: f.claimed[name], Verdict: f.verdict[name], Why: f.why[name].told(), Violations: []report.Violation{}}
 		for _, x := range f.list {
 			if x.property == name {
+				if !x.refined {
+					x.violation.Unshrunk = r.ended()
+				}
 				p.Violations = append(p.Violations, *x.violation)
 			}
 		}

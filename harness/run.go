@@ -9,7 +9,7 @@ import (
 
 	"github.com/outboxtest/outboxtest/harness/report"
 	"github.com/outboxtest/outboxtest/harness/search"
-	"github.com/outboxtest/outboxtest/harness/trial"
+
 	"github.com/outboxtest/outboxtest/properties"
 	"github.com/outboxtest/outboxtest/targets"
 )
@@ -27,8 +27,9 @@ func Run(ctx context.Context, target targets.Target, o Options) (Result, error) 
 // Run records the fault-free runs of a target, visits the cells that they show,
 // and explores if asked. The result's verdict is the run's; an error says that
 // there is none: a *[trial.TargetError] when the target cannot be tested as it
-// stands, the context's error when it was interrupted; the result then holds
-// what was found until then. What the run leaves is under Options.Out. The options that choose servers are those of the session.
+// stands, the context's error when it was interrupted, another one when the
+// servers or the machine no longer carry a trial out. The result then holds
+// what was found until then, and its verdict is fail or unknown. What the run leaves is under Options.Out. The options that choose servers are those of the session.
 func (s *Session) Run(ctx context.Context, target targets.Target, o Options) (Result, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -47,12 +48,17 @@ func (s *Session) Run(ctx context.Context, target targets.Target, o Options) (Re
 		return Result{}, err
 	}
 	r := &run{session: s, target: target, options: o, jobs: jobs, findings: newFindings(), begin: begin, budget: newBudget(o.Budget, begin)}
-	err = r.everything(ctx)
+	return r.whole(ctx)
+}
+
+// whole does everything and sums up, also what was found before an error.
+func (r *run) whole(ctx context.Context) (Result, error) {
+	err := r.everything(ctx)
 	if err != nil {
 		r.interrupted = true
 		r.findings.lock(func() { r.findings.other.add("", "the run came to no end: "+err.Error()) })
 	}
-	return r.result(time.Since(begin)), err
+	return r.result(time.Since(r.begin)), err
 }
 
 // run is one run of one target.
@@ -60,7 +66,7 @@ type run struct {
 	session  *Session
 	target   targets.Target
 	options  Options
-	jobs     []*trial.Job
+	jobs     []executor
 	findings *findings
 
 	begin       time.Time

@@ -113,8 +113,8 @@ func (s *Session) self(role string) (argv, env []string) {
 }
 
 // jobs prepares one job a stack for a target.
-func (s *Session) jobs(ctx context.Context, target targets.Target) ([]*trial.Job, error) {
-	jobs := make([]*trial.Job, len(s.stacks))
+func (s *Session) jobs(ctx context.Context, target targets.Target) ([]executor, error) {
+	jobs := make([]executor, len(s.stacks))
 	errs := make([]error, len(s.stacks))
 	var wg sync.WaitGroup
 	for i, st := range s.stacks {

@@ -11,7 +11,8 @@ import (
 // Shard is a part of the cells: the Index-th, from 1, of Of parts.
 type Shard = report.Shard
 
-// ParseShard reads I/N.
+// ParseShard reads I/N, as [Shard.String] writes it: a leading zero or a sign is
+// refused, so that one shard has one name.
 func ParseShard(text string) (Shard, error) {
 	first, second, ok := strings.Cut(text, "/")
 	index, err := strconv.Atoi(first)
@@ -20,7 +21,13 @@ func ParseShard(text string) (Shard, error) {
 		return Shard{}, fmt.Errorf("%q is no shard: write I/N, such as 1/3 for the first of three", text)
 	}
 	s := Shard{Index: index, Of: of}
-	return s, checkShard(s)
+	if err := checkShard(s); err != nil {
+		return s, err
+	}
+	if s.String() != text {
+		return s, fmt.Errorf("%q is no shard: write it %s", text, s)
+	}
+	return s, nil
 }
 
 func checkShard(s Shard) error {

@@ -16,7 +16,8 @@ func TestParseShard(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "1", "/", "1/", "/3", "0/3", "4/3", "-1/3", "1/0", "1/-3", "a/b", "1/3/5", "1 / 3", "1.0/3", "1/1000001"} {
+	for _, text := range []string{"", "1", "/", "1/", "/3", "0/3", "4/3", "-1/3", "1/0", "1/-3", "a/b", "1/3/5", "1 / 3", "1.0/3", "1/1000001",
+		"01/02", "1/02", "+1/2", "1/+2", "-0/2", "1_0/20", "１/2"} {
 		if got, err := ParseShard(text); err == nil || !strings.Contains(err.Error(), "is no shard") {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}

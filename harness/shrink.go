@@ -30,6 +30,9 @@ const (
 // fewOrders is a workload that takes no shrinking.
 const fewOrders = 2
 
+// fewKeeps is how many holds and drops need no looking for fewer.
+const fewKeeps = 2
+
 // shrinker asks the target whether smaller scenarios violate a property.
 type shrinker struct {
 	run      *run
@@ -40,7 +43,12 @@ type shrinker struct {
 	most  int // calls
 	end   time.Time
 	calls int
-	// times is how often a scenario without holds must fail to be taken.
+	// schedule: the violation takes one, which holds and drops keep. Keeps is how
+	// many the last scenario had that was found failing.
+	schedule bool
+	keeps    int
+	// times is how often a scenario must fail to be taken, where nothing keeps a
+	// schedule.
 	times int
 	// sound are the workloads, with the number of relays, that do not violate the
 	// property without faults.
@@ -54,11 +62,10 @@ var errEnough = errors.New("the bounds are spent")
 func (r *run) newShrinker(worker int, property string, v visit) *shrinker {
 	k := &shrinker{run: r, worker: worker, property: property, most: scenarioCalls, end: time.Now().Add(scenarioTime), times: 2, sound: map[string]bool{}}
 	of := v.scenario
-	// Holds are kept: without one of them the schedule comes now and then, and
-	// luck would take that for smaller.
-	held := holds(of)
-	k.only = func(s scenario.Scenario) bool { return holds(s) == held }
-	if struck := size(of).Faults - held; !v.random && len(of.Segments) == 0 && struck <= 1 {
+	k.keeps = keeps(of)
+	k.schedule = holds(of) > 0 || v.random && k.keeps > 0
+	k.only = func(scenario.Scenario) bool { return true }
+	if struck := size(of).Faults - holds(of); !v.random && len(of.Segments) == 0 && struck <= 1 && k.keeps <= fewKeeps {
 		if size(of).Orders <= fewOrders {
 			return nil
 		}
@@ -144,16 +151,21 @@ func (k *shrinker) fails(ctx context.Context, s scenario.Scenario) (bool, error)
 			return false, err
 		}
 	}
+	k.keeps = keeps(s)
 	return true, nil
 }
 
 // timesFailed is how often a scenario must fail, one time after another, to be
-// taken for smaller. Holds stand for a schedule, which may come by itself.
+// taken for smaller. Holds stand for a schedule, which may come by itself: that
+// it comes without one of them, luck must not show.
 func (k *shrinker) timesFailed(s scenario.Scenario) int {
-	if holds(s) > 0 {
-		return holdReplays
+	switch {
+	case !k.schedule:
+		return k.times
+	case keeps(s) < k.keeps:
+		return holdProof
 	}
-	return k.times
+	return holdReplays
 }
 
 // learn executes a new workload without faults, to compare with.
@@ -193,6 +205,15 @@ func holds(s scenario.Scenario) (n int) {
 		if f.Do == faults.Hold {
 			n++
 		}
+	}
+	return n
+}
+
+// keeps counts what keeps a schedule: the holds, and what faults drop.
+func keeps(s scenario.Scenario) int {
+	n := holds(s)
+	for _, f := range s.AllFaults() {
+		n += len(f.Drop)
 	}
 	return n
 }

@@ -93,14 +93,14 @@ func (r *run) stop() error {
 // tryUntilFired repeats a trial whose fault did not fire, or that came to no
 // verdict, a bounded number of times. The last trial counts.
 func (r *run) tryUntilFired(ctx context.Context, worker int, c search.Cell) (visit, error) {
-	const attempts = 3
 	for i := 1; ; i++ {
 		v, err := r.try(ctx, worker, c.Scenario)
 		if err != nil {
 			return v, err
 		}
 		decided := v.fired() && v.judgement.Verdict != properties.UnknownResult || v.judgement.Verdict == properties.Fail
-		if decided || i == attempts {
+		// A trial with trouble has been repeated.
+		if decided || v.trouble != nil || i == tries {
 			return v, nil
 		}
 		r.options.Log.Debug("trial repeated", "cell", c.String(), "verdict", v.judgement.Verdict, "why", v.reasons())

@@ -1,13 +1,10 @@
 package harness
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"github.com/outboxtest/outboxtest/harness/scenario"
-	"github.com/outboxtest/outboxtest/harness/trial"
 	"github.com/outboxtest/outboxtest/properties"
 )
 
@@ -21,25 +18,13 @@ type visit struct {
 	random bool
 	// segments is how many segments drained with all their faults struck.
 	segments int
+	// trouble is what kept the trial from being carried out; nil as a rule.
+	trouble error
 }
 
-// try executes a scenario once and judges it. In a faulted trial a target that
-// misbehaves is no error: the history says what was seen, and the judgement is
-// unknown.
-func (r *run) try(ctx context.Context, worker int, s scenario.Scenario) (visit, error) {
-	out, err := r.jobs[worker].Run(ctx, s, r.baseline(s))
-	r.findings.lock(func() { r.findings.trials++ })
-	if err != nil {
-		var wrong *trial.TargetError
-		if ctx.Err() != nil || !errors.As(err, &wrong) || len(s.AllFaults()) == 0 {
-			return visit{}, err
-		}
-	}
-	return visit{scenario: s, history: out.History, judgement: properties.Judge(out.History), logs: out.Logs, segments: out.Segments}, nil
-}
-
-// fired reports whether every planned fault struck.
-func (v visit) fired() bool { return v.struck() == len(v.scenario.AllFaults()) }
+// fired reports whether every planned fault struck, in a trial that was carried
+// out.
+func (v visit) fired() bool { return v.trouble == nil && v.struck() == len(v.scenario.AllFaults()) }
 
 // struck counts the planned faults that struck.
 func (v visit) struck() int {
@@ -54,6 +39,9 @@ func (v visit) struck() int {
 
 // whyUnfired says what was seen in place of the faults that did not fire.
 func (v visit) whyUnfired() string {
+	if v.trouble != nil {
+		return v.whyTroubled()
+	}
 	var why []string
 	for _, e := range v.history {
 		if e.Fault != nil && e.Fault.What == "not fired" {

@@ -48,6 +48,8 @@ func (w *walk) pending(e errand) (list errand) {
 		switch {
 		case w.run.budget.spent():
 			w.tell(c, report.NotTried, report.ReasonBudget, nil)
+		case w.run.options.StopAtFirst && w.run.findings.ended(nil):
+			// The run ends as soon as that violation is shrunk.
 		case w.run.findings.convicted(c.Scenario):
 			w.tell(c, report.NotApplicable, search.ReasonConvicted, nil)
 		default:
@@ -76,6 +78,10 @@ func (w *walk) alone(ctx context.Context, worker int, c search.Cell) (visit, err
 	v, err := r.tryUntilFired(ctx, worker, c)
 	if err != nil {
 		return v, fmt.Errorf("%s: %w", c, err)
+	}
+	if v.trouble != nil {
+		w.tell(c, report.NotReached, v.whyUnfired(), nil)
+		return v, nil
 	}
 	if w.phase == recovery && !v.fired() && v.judgement.Verdict != properties.Fail {
 		w.tell(c, report.NotApplicable, search.ReasonRecovery, nil)
@@ -197,7 +203,7 @@ func (w *walk) prove(ctx context.Context, worker int, cells []search.Cell, suspe
 	if err != nil {
 		return fmt.Errorf("%s: %w", chainName(cells), err)
 	}
-	if v.violates() {
+	if v.violates() || v.trouble != nil {
 		if err := r.take(ctx, worker, v, chainName(cells)); err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"os"
@@ -12,44 +11,69 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/outboxtest/outboxtest/harness/report"
+	"github.com/outboxtest/outboxtest/properties"
 )
 
 // TestAnInterruptedRunEndsCleanly interrupts a run in the middle of its trials.
+// What it has found by then is printed, and written wherever a result goes.
 func TestAnInterruptedRunEndsCleanly(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		signal os.Signal
-	}{{"Ctrl-C", os.Interrupt}, {"SIGTERM", syscall.SIGTERM}} {
+		name    string
+		signal  os.Signal
+		run     []string
+		when    string // it is interrupted when it says so, or has written that
+		verdict properties.Verdict
+		printed string
+	}{
+		{"Ctrl-C", os.Interrupt, []string{"polling", "--jobs", "1", "--sweep=false", "--explore", "10m"},
+			": explore ", properties.UnknownResult, "the run came to no end: "},
+		{"SIGTERM", syscall.SIGTERM, []string{"polling", "--jobs", "1", "--sweep=false", "--explore", "10m"},
+			": explore ", properties.UnknownResult, "the run came to no end: "},
+		{"Ctrl-C after a violation", os.Interrupt, []string{"save-then-send", "--jobs", "2", "--replays", "100000"},
+			".outboxtest/failures/save-then-send-no-lost-event-1.yaml", properties.Fail, "replay it: outboxtest replay .outboxtest/failures/save-then-send-no-lost-event-1.yaml"},
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			// The roles do not get our own variables, OUTBOXTEST_*.
 			mark := "LEFTOVER_OF=" + t.TempDir()
-			cmd := command(t, "run", "polling", "--jobs", "1", "--sweep=false", "--explore", "10m", "--json", "result.json")
+			cmd := command(t, append(append([]string{"run"}, c.run...), "--json", "result.json")...)
 			cmd.Env = append(cmd.Env, mark)
-			said, err := cmd.StderrPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			var said lockedBuffer
+			var printed bytes.Buffer
+			cmd.Stderr, cmd.Stdout = &said, &printed
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			var text bytes.Buffer
-			for lines := bufio.NewScanner(said); lines.Scan(); {
-				text.WriteString(lines.Text() + "\n")
-				if strings.Contains(lines.Text(), ": explore ") && !strings.Contains(text.String(), "stopping") {
-					if err := cmd.Process.Signal(c.signal); err != nil {
-						t.Fatal(err)
-					}
+			for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+				if written, err := os.ReadFile(filepath.Join(cmd.Dir, c.when)); err == nil && len(written) > 0 || strings.Contains(said.get(), c.when) {
+					break
 				}
+				if time.Now().After(deadline) {
+					t.Errorf("it never came to %q", c.when)
+					break
+				}
+			}
+			if err := cmd.Process.Signal(c.signal); err != nil {
+				t.Fatal(err)
 			}
 			var exit *exec.ExitError
 			if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != statusInterrupted {
-				t.Errorf("it ended with %v, want the exit status %d; it said:\n%s", err, statusInterrupted, &text)
+				t.Errorf("it ended with %v, want the exit status %d; it said:\n%s", err, statusInterrupted, said.get())
 			}
-			if !strings.Contains(text.String(), "outboxtest: stopping and cleaning up\n") || !strings.HasSuffix(text.String(), "outboxtest: interrupted\n") {
-				t.Errorf("it said:\n%s", &text)
+			if !strings.Contains(said.get(), "outboxtest: stopping and cleaning up\n") || !strings.HasSuffix(said.get(), "outboxtest: interrupted\n") {
+				t.Errorf("it said:\n%s", said.get())
 			}
-			if left, err := filepath.Glob(filepath.Join(cmd.Dir, "*")); err != nil || len(left) > 0 {
-				t.Errorf("it left %v (%v)", left, err)
+			if head := c.run[0] + ": " + string(c.verdict) + ", "; !strings.HasPrefix(printed.String(), head) || !strings.Contains(printed.String(), c.printed) {
+				t.Errorf("it printed:\n%s", &printed)
+			}
+			if left, err := filepath.Glob(filepath.Join(cmd.Dir, "*")); err != nil || len(left) != 2 {
+				t.Errorf("it left %v (%v), want its folder and what --json names", left, err)
+			}
+			for _, path := range []string{"result.json", filepath.Join(".outboxtest", report.ResultFile)} {
+				if r, err := report.ReadFile(filepath.Join(cmd.Dir, path)); err != nil || r.Verdict != c.verdict {
+					t.Errorf("%s says %s (%v), want %s", path, r.Verdict, err, c.verdict)
+				}
 			}
 			goneSoon(t, mark)
 		})
@@ -128,12 +152,16 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
+func (b *lockedBuffer) get() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
 func (b *lockedBuffer) waitFor(t *testing.T, want string) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-		b.mu.Lock()
-		text := b.text.String()
-		b.mu.Unlock()
+		text := b.get()
 		if strings.Contains(text, want) {
 			return
 		}

@@ -17,8 +17,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/outboxtest/outboxtest/faults/proc"
+	"github.com/outboxtest/outboxtest/harness/report"
 	"github.com/outboxtest/outboxtest/harness/roles"
 	"github.com/outboxtest/outboxtest/harness/stack"
+	"github.com/outboxtest/outboxtest/properties"
 )
 
 // withGrandchildren is an outbox whose roles leave processes behind that are in
@@ -97,8 +99,13 @@ func TestNothingIsLeft(t *testing.T) {
 				})
 				left, err := filepath.Glob(filepath.Join(cmd.Dir, "*"))
 				want := []string{filepath.Join(cmd.Dir, "schema.sql"), filepath.Join(cmd.Dir, "target.yaml")}
-				if e.end == 0 {
-					// A run that comes to its end leaves its result, under --out alone.
+				r, none := report.ReadFile(filepath.Join(cmd.Dir, ".outboxtest"))
+				if e.end == syscall.SIGINT && none == nil && r.Verdict != properties.UnknownResult {
+					t.Errorf("an interrupted run is %s", r.Verdict)
+				}
+				if e.end == 0 || e.end == syscall.SIGINT && none == nil {
+					// A run that comes to its end leaves its result, under --out alone; an
+					// interrupted one if it had judged a trial by then.
 					want = append([]string{filepath.Join(cmd.Dir, ".outboxtest")}, want...)
 				}
 				if err != nil || !slices.Equal(left, want) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -114,6 +115,9 @@ func (a *app) replayOne(cmd *cobra.Command, what string, f replayFlags) (propert
 // scenario reads what is to be replayed, and on what.
 func (f *replayFlags) scenario(cmd *cobra.Command, what string, o harness.Options) (target targets.Target, sc scenario.Scenario, err error) {
 	if isLine(what) {
+		if _, err := faults.ParseFaults(what); err != nil {
+			return target, sc, &inputError{err}
+		}
 		if f.target == "" {
 			return target, sc, badInput("a fault on one line names no target: add --target NAME")
 		}
@@ -139,10 +143,17 @@ func (f *replayFlags) scenario(cmd *cobra.Command, what string, o harness.Option
 	return target, sc, err
 }
 
-// isLine tells a fault on one line from a file's path: it says at what, and no
-// file is called so.
+// isLine tells a fault on one line, also one with a mistake in it, from a file's
+// path: it has spaces and does not end like a scenario file, or begins with the
+// name of a fault, and no file is called so.
 func isLine(text string) bool {
-	if !strings.Contains(strings.Join(strings.Fields(text), " "), " at ") {
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return false
+	}
+	switch ext := filepath.Ext(text); {
+	case slices.Contains([]faults.Kind{faults.Kill, faults.Cut, faults.Hang, faults.Hold}, faults.Kind(words[0])):
+	case len(words) == 1, ext == ".yaml", ext == ".yml":
 		return false
 	}
 	_, err := os.Stat(text)

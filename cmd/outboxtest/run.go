@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -70,9 +71,9 @@ target (outboxtest list).`,
 	set.DurationVar(&f.explore, "explore", 0, "then try random scenarios for this long (`DURATION`, such as 5m)")
 	set.IntVar(&f.exploreTrials, "explore-trials", 0, "try `N` random scenarios at most; alone, exactly so many")
 	set.Uint64Var(&f.seed, "seed", 0, "draw the random scenarios from seed `N` (default: a new one, which the report tells)")
-	set.BoolVar(&f.stop, "stop-at-first", false, "end the run at the first violation that comes back in every replay")
+	set.BoolVar(&f.stop, "stop-at-first", false, "end the run at the first violation that comes back in every replay; others that were found by then are not shrunk")
 	set.IntVar(&f.replays, "replays", 0, "replay a violation `N` times before it is reported; 0: three times, and once when one of its property came back every time")
-	set.BoolVar(&f.sweep, "sweep", true, "sweep the points; --sweep=false leaves the fault-free runs, and what explores")
+	set.BoolVar(&f.sweep, "sweep", true, "sweep the points; --sweep=false leaves the fault-free runs and what explores: give --explore or --explore-trials")
 	cmd.RunE = a.does(func(cmd *cobra.Command, args []string) (properties.Verdict, error) { return a.runOne(cmd, args[0], f) })
 	return cmd
 }
@@ -100,25 +101,35 @@ func (a *app) runOne(cmd *cobra.Command, name string, f runFlags) (properties.Ve
 		return err
 	})
 	a.meter.clear()
-	if err != nil {
-		// What was found before an interruption, or an error, is not lost.
-		if result.Verdict == properties.Fail {
-			_ = report.Write(out.text, result, out.color)
-		}
+	if err != nil && !worthTelling(result, err) {
 		return "", err
 	}
-	if err := leave(o.Out, result); err != nil {
-		return "", err
+	// What was found before an interruption, or an error, is not lost.
+	return result.Verdict, errors.Join(err, tell(o.Out, out, result))
+}
+
+// worthTelling reports whether a run that ended with an error has judged
+// anything before. A command line that makes no sense has not begun one.
+func worthTelling(r harness.Result, err error) bool {
+	var input *harness.InputError
+	return len(r.Properties) > 0 && (r.Verdict == properties.Fail || !errors.As(err, &input))
+}
+
+// tell leaves the result of a run in its folder, prints the report, and writes
+// the JSON object that was asked for.
+func tell(dir string, out output, result harness.Result) error {
+	if err := leave(dir, result); err != nil {
+		return err
 	}
 	if err := report.Write(out.text, result, out.color); err != nil {
-		return "", err
+		return err
 	}
 	if len(result.Matrix) > 0 {
-		if _, err := fmt.Fprintf(out.text, "cell by cell: %s\n", filepath.Join(o.Out, report.CoverageFile)); err != nil {
-			return "", err
+		if _, err := fmt.Fprintf(out.text, "cell by cell: %s\n", filepath.Join(dir, report.CoverageFile)); err != nil {
+			return err
 		}
 	}
-	return result.Verdict, out.object(result)
+	return out.object(result)
 }
 
 func (f *runFlags) runOptions(a *app, cmd *cobra.Command) (harness.Options, error) {
@@ -173,6 +184,9 @@ func (f *runFlags) runOptions(a *app, cmd *cobra.Command) (harness.Options, erro
 				return o, badInput("--%s %s, and --sweep=false sweeps nothing: leave one of them out", flag, what)
 			}
 		}
+	}
+	if !f.sweep && f.explore == 0 && f.exploreTrials == 0 {
+		return o, badInput("--sweep=false leaves nothing to do: add --explore 5m or --explore-trials 1000, or leave it out")
 	}
 	o.Depth, o.Budget, o.Chain = f.depth, f.budget, f.chain
 	o.Orders, o.Points, o.Explore, o.ExploreTrials = f.orders, f.points, f.explore, f.exploreTrials

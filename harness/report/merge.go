@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/outboxtest/outboxtest/properties"
@@ -102,14 +103,14 @@ func misfits(parts []Result, from []string) []string {
 		}
 		at[p.index()] = from[i]
 	}
-	var missing []string
+	var missing []int
 	for i := 1; i <= parts[0].of(); i++ {
 		if at[i] == "" {
-			missing = append(missing, Shard{i, parts[0].of()}.String())
+			missing = append(missing, i)
 		}
 	}
 	if len(missing) > 0 {
-		why = append(why, "missing: shard "+strings.Join(missing, ", "))
+		why = append(why, "missing: "+shardsOf(missing, parts[0].of()))
 	}
 	for i, p := range parts[1:] {
 		if p.Environment.Harness != parts[0].Environment.Harness {
@@ -124,6 +125,35 @@ func misfits(parts []Result, from []string) []string {
 		}
 	}
 	return why
+}
+
+// mostRanges bounds the ranges of missing shards that are told.
+const mostRanges = 10
+
+// shardsOf names shards, ascending: shard 2/5, or shards 3-7, 12 of 20.
+func shardsOf(list []int, of int) string {
+	if len(list) == 1 {
+		return "shard " + Shard{list[0], of}.String()
+	}
+	var ranges []string
+	told := 0
+	for told < len(list) && len(ranges) < mostRanges {
+		n := 1
+		for told+n < len(list) && list[told+n] == list[told]+n {
+			n++
+		}
+		text := strconv.Itoa(list[told])
+		if n > 1 {
+			text += "-" + strconv.Itoa(list[told+n-1])
+		}
+		ranges = append(ranges, text)
+		told += n
+	}
+	text := "shards " + strings.Join(ranges, ", ")
+	if left := len(list) - told; left > 0 {
+		text += fmt.Sprintf(" and %d more", left)
+	}
+	return fmt.Sprintf("%s of %d", text, of)
 }
 
 // joinEnvironments tells every version that there was, and counts the jobs.

@@ -160,3 +160,18 @@ func TestWhatWasRefined(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// What was not shrunk says so, and what shrinks it.
+func TestAViolationSaysWhyItIsNotShrunk(t *testing.T) {
+	for why, mend := range map[string]string{
+		"":                "",
+		ReasonStopped:     "run it again without --stop-at-first to have it shrunk",
+		ReasonBudget:      "run it again with a larger --budget, or without one, to have it shrunk",
+		ReasonInterrupted: "run it again to have it shrunk",
+	} {
+		text := strings.Join(strings.Fields(strings.Join(Details(Violation{Unshrunk: why}), " ")), " ")
+		if says := strings.Contains(text, "not shrunk"); says != (why != "") || !strings.Contains(text, why) || !strings.Contains(text, mend) {
+			t.Errorf("%q: %s", why, text)
+		}
+	}
+}

@@ -87,6 +87,9 @@ type Violation struct {
 	// Shrunk tells of the search for a smaller scenario; nil when there was none
 	// or it left the scenario as it was and had come to its end.
 	Shrunk *Shrunk `json:"shrunk,omitempty"`
+	// Unshrunk says why no smaller scenario was looked for where one may fail as
+	// well; empty as a rule.
+	Unshrunk string `json:"unshrunk,omitempty"`
 	// Holds tells of the search for the schedule, of a violation that did not come
 	// back in every replay; nil when there was none.
 	Holds *Holds `json:"holds,omitempty"`

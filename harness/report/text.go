@@ -122,6 +122,16 @@ func refined(v Violation) (texts []string) {
 		}
 		texts = append(texts, text)
 	}
+	if v.Unshrunk != "" {
+		mend := "run it again"
+		switch v.Unshrunk {
+		case ReasonStopped:
+			mend += " without --stop-at-first"
+		case ReasonBudget:
+			mend += " with a larger --budget, or without one,"
+		}
+		texts = append(texts, fmt.Sprintf("not shrunk, a smaller scenario may fail as well: %s; %s to have it shrunk", v.Unshrunk, mend))
+	}
 	return texts
 }
 

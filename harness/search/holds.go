@@ -12,55 +12,110 @@ import (
 
 const (
 	// holdsBound is the largest number of scenarios that [Holds] proposes.
-	holdsBound = 24
+	holdsBound = 32
+	// pinsBound is the largest number of those that keep where the others were
+	// when a fault struck.
+	pinsBound = 18
+	// pinsNear are ahead of a reply that is late.
+	pinsNear = 2
 	// holdsAround is how many exchanges it looks at: of a longer history those
 	// that are nearest to the violation.
 	holdsAround = 1000
 )
 
 // Holds proposes scenarios that bring a schedule back: each is the scenario of a
-// failing trial with one or two holds more, which let exchanges of two instances
-// pass in the order in which that trial's history has them. They are likeliest
-// first: instances of the same role, at the same table of the same server, near
-// what the violation is about. Where each of two instances was ahead of the
-// other, both holds together come first, because then it does not matter which
-// instance takes which part. There are at most twenty-four, each valid; none for
-// a scenario with segments, whose occurrences begin anew in each.
+// failing trial, and what keeps the order in which exchanges passed in it. They
+// are likeliest first, at most thirty-two, each valid; none for a scenario with
+// segments, whose occurrences begin anew in each.
+//
+// A fault is a moment on one connection. First come scenarios that keep where
+// the others were when it struck: a hold lets what was ahead of it pass, and what
+// was behind it is dropped with it or held until it has struck. A time on the
+// clock is left out, or gives way to the nearest point.
+//
+// Then come holds that let exchanges of two instances pass in the order that the
+// history has: instances of the same role, at the same table of the same server,
+// near what the violation is about, come first. Where each of two instances was
+// ahead of the other, both holds together come first, because then it does not
+// matter which instance takes which part; and where they are replicas, a hold on
+// the points that they share.
 func Holds(history []properties.Event, s scenario.Scenario) []scenario.Scenario {
 	if len(s.Segments) > 0 {
 		return nil
 	}
-	var list []scenario.Scenario
-	seen := map[string]bool{}
-	propose := func(holds ...faults.Fault) {
-		out := s
-		out.Faults = slices.Clone(s.Faults)
-		for _, h := range holds {
-			if slices.ContainsFunc(s.Faults, func(f faults.Fault) bool { return f.At != nil && *f.At == *h.At }) {
-				return // two faults of one moment
-			}
-			out.Faults = append(out.Faults, h)
-		}
-		text, err := scenario.Format(out)
-		if err != nil || seen[string(text)] || out.Validate() != nil {
-			return
-		}
-		seen[string(text)] = true
-		list = append(list, out)
+	p := &proposals{from: s, seen: map[string]bool{}}
+	if text, err := scenario.Format(s); err == nil {
+		p.seen[string(text)] = true // it did not fail every time
 	}
 	all := matters(history)
 	places := focus(history, all)
+	pins := pinned(history, s)
+	near := min(len(pins), pinsNear)
+	p.add(pins[:near]...)
+	p.add(slowed(history, s, places)...)
+	p.add(pins[near:min(len(pins), pinsBound)]...)
+	if onTheClock(s) {
+		return p.list
+	}
 	all = nearby(all, places, holdsAround)
-	for _, p := range orderings(all, places) {
-		if p.mirror != nil {
-			propose(p.hold(), p.mirror.hold())
+	for _, o := range orderings(all, places) {
+		if o.mirror != nil {
+			p.with(o.hold(false), o.mirror.hold(false))
 		}
-		propose(p.hold())
-		if len(list) >= holdsBound {
-			return list[:holdsBound]
+		if o.first.link.Role == o.then.link.Role {
+			p.with(o.hold(true))
+		}
+		p.with(o.hold(false))
+		if len(p.list) >= holdsBound {
+			return p.list[:holdsBound]
 		}
 	}
-	return list
+	return p.list
+}
+
+// proposals are scenarios, each once.
+type proposals struct {
+	from scenario.Scenario
+	list []scenario.Scenario
+	seen map[string]bool
+}
+
+// with proposes the scenario with holds more.
+func (p *proposals) with(holds ...faults.Fault) {
+	out := p.from
+	out.Faults = append(slices.Clone(out.Faults), holds...)
+	p.add(out)
+}
+
+// add proposes scenarios as they are.
+func (p *proposals) add(list ...scenario.Scenario) {
+	for _, s := range list {
+		p.one(s)
+	}
+}
+
+// one takes a scenario that can be carried out, once.
+func (p *proposals) one(s scenario.Scenario) {
+	for i, f := range s.Faults {
+		if f.Do != faults.Hold {
+			continue
+		}
+		for j, g := range s.Faults {
+			if i != j && g.At != nil && *g.At == *f.At && (g.Do != faults.Hold || *g.Until == *f.Until) {
+				return // a hold at the moment of a fault, or twice the same
+			}
+		}
+	}
+	text, err := scenario.Format(s)
+	if err != nil || p.seen[string(text)] || s.Validate() != nil {
+		return
+	}
+	p.seen[string(text)] = true
+	p.list = append(p.list, s)
+}
+
+func onTheClock(s scenario.Scenario) bool {
+	return slices.ContainsFunc(s.Faults, func(f faults.Fault) bool { return f.At == nil })
 }
 
 // passage is an exchange whose place in the order of things may matter, and the
@@ -80,6 +135,7 @@ func matters(history []properties.Event) (list []passage) {
 	}
 	own := ownRoles(history)
 	sent, withheld := map[conversation]int{}, map[conversation]passage{}
+	counts := newNumbers()
 	for at, e := range history {
 		w := e.Wire
 		if w == nil {
@@ -90,12 +146,13 @@ func matters(history []properties.Event) (list []passage) {
 			continue
 		}
 		key := conversation{w.Conn, w.Exchange}
+		among := counts.see(link, w)
 		switch w.What {
 		case properties.WireRequest:
 			sent[key] = at
 		case properties.WireAnswered:
 			withheld[key] = passage{exchange{
-				link: link, label: w.Label, n: w.N, conn: w.Conn, sent: sent[key], done: at, write: w.Write, ended: w.Ended != "",
+				link: link, label: w.Label, n: w.N, among: among, conn: w.Conn, sent: sent[key], done: at, write: w.Write, ended: w.Ended != "",
 			}, faults.Unanswered}
 		case properties.WireReply:
 			delete(withheld, key)
@@ -254,8 +311,9 @@ func (o ordering) turned(all []passage) *ordering {
 	return &m
 }
 
-// hold is the fault that forces the ordering. It names the replicas: whichever
+// hold is the fault that forces the ordering, on the instances that the history
+// names or, if shared is set, on the points that the replicas share: whichever
 // gets there first is what a schedule decides.
-func (o ordering) hold() faults.Fault {
-	return faults.Fault{At: o.then.point(faults.Before, false), Do: faults.Hold, Until: o.first.point(o.first.had, false)}
+func (o ordering) hold(shared bool) faults.Fault {
+	return faults.Fault{At: o.then.point(faults.Before, shared), Do: faults.Hold, Until: o.first.point(o.first.had, shared)}
 }
