@@ -124,7 +124,7 @@ func TestThePlanIsOfTheTargetAndTheOptions(t *testing.T) {
 	}
 	plain := digest(func(*targets.Target, *Options) {})
 	if plain != digest(func(_ *targets.Target, o *Options) {
-		o.Seed, o.Jobs, o.Faults = 9, 7, []faults.Kind{faults.Cut, faults.Kill}
+		o.Seed, o.Jobs, o.Faults = 9, 7, []faults.Kind{faults.Cut, faults.Hold, faults.Kill}
 	}) {
 		t.Error("the plan follows what does not decide the cells")
 	}

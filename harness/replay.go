@@ -39,7 +39,7 @@ func (s *Session) Replay(ctx context.Context, target targets.Target, sc scenario
 		return Replayed{}, &InputError{err.Error()}
 	}
 	target = target.WithDefaults()
-	if err := target.Validate(); err != nil {
+	if err := sound(target); err != nil {
 		return Replayed{}, &InputError{err.Error()}
 	}
 	if err := fits(sc, target); err != nil {

@@ -36,7 +36,7 @@ func (s *Session) Run(ctx context.Context, target targets.Target, o Options) (Re
 		return Result{}, err
 	}
 	target = target.WithDefaults()
-	if err := target.Validate(); err != nil {
+	if err := sound(target); err != nil {
 		return Result{}, &InputError{err.Error()}
 	}
 	if o.Seed == 0 {

@@ -36,9 +36,8 @@ func check(t Target, f *findings) {
 	if text(f, "name", t.Name, "what reports should call the target") && !goodName.MatchString(t.Name) {
 		f.add("name", "%q cannot be part of a file's name; use up to 64 letters, digits, dots, dashes and underscores", t.Name)
 	}
-	for i, name := range t.Schema {
-		text(f, fmt.Sprintf("schema[%d]", i), name, "a SQL file's path")
-	}
+	checkBuild(t.Build, f)
+	checkSchema(t, f)
 	checkBroker(t.Broker, f)
 	checkApp(t, f)
 	checkRelay(t, f)
@@ -95,129 +94,28 @@ func goodSubject(s string) bool {
 	return true
 }
 
-func checkApp(t Target, f *findings) {
-	a := t.App
-	if f.spoiled("app") && !a.Stdio && len(a.SQL) == 0 {
-		return
-	}
-	switch {
-	case a.Stdio && len(a.SQL) > 0:
-		f.add("app", "both stdio and sql are set; keep stdio if the app's own process takes orders, or sql if the harness is to write them")
-		return
-	case !a.Stdio && len(a.SQL) == 0:
-		f.add("app", "neither stdio nor sql is set; write stdio: true and start, or sql: with the statements that write one order and its event")
-		return
-	case a.Stdio:
-		checkProcess(t, RoleApp, a.Process, f)
-		return
-	}
-	for i, statement := range a.SQL {
-		key := fmt.Sprintf("app.sql[%d]", i)
-		if text(f, key, statement, "a statement") {
-			checkTemplate(f, key, statement, orderNames())
-		}
-	}
-	if len(a.Start) > 0 || a.Dir != "" || len(a.Env) > 0 || t.Go[RoleApp] != nil {
-		f.add("app", "sql is run by the harness's own process; leave out start, dir and env")
-	}
-	if a.Abort {
-		f.add("app.abort", "the harness can roll sql back without it; leave it out")
-	}
-	if a.Replicas < 0 || a.Replicas > 1 {
-		f.add("app.replicas", "the harness starts as many apps as a workload needs; leave it out")
-	}
-}
-
-func checkRelay(t Target, f *findings) {
-	if !t.Relay.InApp {
-		checkProcess(t, RoleRelay, t.Relay.Process, f)
-		if limit := t.Limits.Replicas; limit > 0 && t.Relay.Replicas > limit {
-			f.add("relay.replicas", "%d relays are more than limits.replicas allows, which is %d", t.Relay.Replicas, limit)
-		}
-		return
-	}
-	if len(t.App.SQL) > 0 {
-		f.add("relay", "the app's process cannot publish, since sql is run by the harness; say what to start: {start: [./relay]}")
-	}
-	if len(t.Relay.Start) > 0 || t.Relay.Replicas > 1 || t.Go[RoleRelay] != nil {
-		f.add("relay", "the app's process is the relay; leave out start and replicas, or do not say so")
-	}
-}
-
-func checkConsumer(t Target, f *findings) {
-	c := t.Consumer
-	if c == nil {
-		if t.Go[RoleConsumer] != nil && !f.spoiled("consumer") {
-			f.add("consumer", "there is a Go function for it and nothing to judge it by; write names and applied")
-		}
-		return
-	}
-	checkProcess(t, RoleConsumer, c.Process, f)
-	if len(c.Names) == 0 && !f.spoiled("consumer.names") {
-		f.add("consumer.names", "it is missing; list the consumers as the applied query spells them")
-	}
-	for i, name := range c.Names {
-		key := fmt.Sprintf("consumer.names[%d]", i)
-		if text(f, key, name, "a consumer's name") && slices.Contains(c.Names[:i], name) {
-			f.add(key, "%q is listed twice", name)
-		}
-	}
-	text(f, "consumer.applied", c.Applied,
-		"the query for the effects: event id, consumer, and their number, such as SELECT event_id, consumer, count(*) FROM effects GROUP BY 1, 2")
-}
-
-// checkProcess demands a command or a Go function, and not both.
-func checkProcess(t Target, role string, p Process, f *findings) {
-	isFunction := t.Go[role] != nil
-	start := role + ".start"
-	switch {
-	case isFunction && len(p.Start) > 0:
-		f.add(start, "the role is a Go function, which has no command; leave it out")
-	case !isFunction && len(p.Start) == 0 && !f.spoiled(role):
-		mend := "write the command and its arguments, such as [./service, --verbose]"
-		if role == RoleRelay {
-			mend += `, or "relay: app" if the app's process publishes too`
-		}
-		f.add(start, "it is missing; %s", mend)
-	case len(p.Start) > 0 && strings.TrimSpace(p.Start[0]) == "" && !f.spoiled(start):
-		f.add(start, "the command is empty; write the program first and then its arguments")
-	}
-	for i, word := range p.Start {
-		checkTemplate(f, fmt.Sprintf("%s[%d]", start, i), word, addressNames())
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
-		key := role + ".env." + name
-		if name == "" || strings.ContainsAny(name, "=\x00") {
-			f.add(key, "%q cannot be a variable's name", name)
-		}
-		checkTemplate(f, key, p.Env[name], addressNames())
-	}
-	checkReplicas(role, p.Replicas, f)
-}
-
-func checkReplicas(role string, n int, f *findings) {
-	if n < 0 || n > mostReplicas {
-		f.add(role+".replicas", "%d is out of range; write 1 to %d", n, mostReplicas)
-	}
-}
-
 func checkEvent(e EventRules, f *findings) {
-	rule := func(key, value, what string, needed bool) {
-		if value == "" && !needed {
-			return
-		}
+	rule := func(key, value, what string, compile func(string) (rule, error)) {
 		if !text(f, key, value, what) {
 			return
 		}
-		if _, err := compileRule(value); err != nil {
+		if _, err := compile(value); err != nil {
 			f.add(key, "%v", err)
 		}
 	}
-	rule("event.order", e.Order, "where an event names its order, such as body:$.order", true)
-	rule("event.id", e.ID, "where an event carries its id, such as header:Event-Id", true)
-	rule("event.key", e.Key, "a field rule", false)
+	rule("event.order", e.Order, "where an event names its order, such as body:$.order", compileRule)
+	rule("event.id", e.ID, "where an event carries its id, such as header:Event-Id", compileRule)
+	if e.Each != "" {
+		rule("event.each", e.Each, "where a message has its events, such as body:$.events", compileEach)
+	}
+	if e.Key != "" {
+		rule("event.key", e.Key, "a field rule", compileRule)
+	}
+	if e.Sequence != "" {
+		rule("event.sequence", e.Sequence, "a field rule", compileRule)
+	}
 	if e.When != "" {
-		if _, err := compileCondition(e.When); err != nil {
+		if _, err := compileConditions(e.When); err != nil {
 			f.add("event.when", "%v", err)
 		}
 	}
@@ -233,6 +131,9 @@ func checkPromises(m Manifest, f *findings) {
 	if m.Limits.Replicas < 0 {
 		f.add("limits.replicas", "%d is out of range; write how many relays may run, or leave it out for any number", m.Limits.Replicas)
 	}
+	if o := m.Limits.Ordering; o != "" && o != orderingNone {
+		f.add("limits.ordering", "there is no ordering %q; write %s if events may come in any order, or leave it out", o, orderingNone)
+	}
 	for i, claim := range m.Claims {
 		key := fmt.Sprintf("claims[%d]", i)
 		switch {
@@ -242,16 +143,5 @@ func checkPromises(m Manifest, f *findings) {
 		default:
 			f.add(key, "there is no claim %q; %s", claim, meant(claim, ClaimNames()))
 		}
-	}
-}
-
-// eachRole visits the roles that are processes of the target.
-func eachRole(t Target, visit func(role string, p Process)) {
-	visit(RoleApp, t.App.Process)
-	if !t.Relay.InApp {
-		visit(RoleRelay, t.Relay.Process)
-	}
-	if t.Consumer != nil {
-		visit(RoleConsumer, t.Consumer.Process)
 	}
 }

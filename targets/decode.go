@@ -69,19 +69,32 @@ func parse(text []byte) (file *ast.File, err error) {
 	return parser.ParseBytes(text, 0)
 }
 
-// scalarForm is a struct that may also be written as one word.
-type scalarForm interface {
-	// setScalar takes the word, or says what could have been written.
-	setScalar(word string) (mend string, ok bool)
+// scalarForm is a struct that may also be written as one word. It tells whether
+// it took the word.
+type scalarForm interface{ setScalar(word string) bool }
+
+// listForm is a struct that may also be written as a list, which is then the
+// value of one of its keys.
+type listForm interface{ listKey() string }
+
+// mended is a struct that says itself what could have been written.
+type mended interface{ mend() string }
+
+func mendOf(s reflect.Type) string {
+	if m, ok := reflect.New(s).Interface().(mended); ok {
+		return m.mend()
+	}
+	return "write a mapping with some of: " + known(fieldNames(s))
 }
 
 // setScalar takes "relay: app".
-func (r *Relay) setScalar(word string) (string, bool) {
-	if word == RoleApp {
-		r.InApp = true
-		return "", true
-	}
-	return `write "relay: app" if the app's process publishes too, or "relay: {start: [./relay]}"`, false
+func (r *Relay) setScalar(word string) bool {
+	r.InApp = word == RoleApp
+	return r.InApp
+}
+
+func (*Relay) mend() string {
+	return `write "relay: app" if the app's process publishes too, or "relay: {start: [./relay]}"`
 }
 
 type decoder struct {
@@ -149,28 +162,58 @@ func (d *decoder) resolve(key string, node ast.Node) (ast.Node, bool) {
 
 func (d *decoder) structure(key string, node ast.Node, into reflect.Value) {
 	if !isMapping(node) {
+		form := into.Addr().Interface()
 		if word, ok := scalarText(node); ok {
-			if form, has := into.Addr().Interface().(scalarForm); has {
-				if mend, ok := form.setScalar(word); !ok {
-					d.wrong(key, node, mend)
-				}
+			if scalar, has := form.(scalarForm); has && scalar.setScalar(word) {
 				return
 			}
 		}
-		d.wrong(key, node, "write a mapping with some of: "+known(fieldNames(into.Type())))
+		if list, has := form.(listForm); has && node.Type() == ast.SequenceType {
+			fields := fieldsByName(into, list.listKey())
+			d.list(key, node, fields[0])
+			return
+		}
+		d.wrong(key, node, mendOf(into.Type()))
 		return
 	}
 	for _, pair := range pairs(node) {
 		name := pair.Key.GetToken().Value
-		field, ok := fieldByName(into, name)
-		if !ok {
+		fields := fieldsByName(into, name)
+		if len(fields) == 0 {
 			d.addAt(place(pair.Key.GetToken()), key, "unknown key %q; %s", name, meant(name, fieldNames(into.Type())))
 			continue
 		}
 		child := join(key, name)
 		d.at[child] = pairPlace(pair)
-		d.value(child, pair.Value, field)
+		if len(fields) == 1 {
+			d.value(child, pair.Value, fields[0])
+			continue
+		}
+		d.either(child, pair.Value, into.Type(), name, fields)
 	}
+}
+
+// either decodes a key that is true or false, or else requests: two fields have
+// its name.
+func (d *decoder) either(key string, node ast.Node, in reflect.Type, name string, fields []reflect.Value) {
+	node, ok := d.resolve(key, node)
+	if !ok {
+		return
+	}
+	for _, field := range fields {
+		isList := field.Kind() == reflect.Slice
+		if isList == (isMapping(node) || node.Type() == ast.SequenceType) && (isList || node.Type() == ast.BoolType) {
+			d.value(key, node, field)
+			return
+		}
+	}
+	mend := ""
+	eachField(in, func(n string, field reflect.StructField, _ []int) {
+		if n == name && field.Tag.Get("mend") != "" {
+			mend = field.Tag.Get("mend")
+		}
+	})
+	d.wrong(key, node, mend)
 }
 
 func (d *decoder) dictionary(key string, node ast.Node, into reflect.Value) {
@@ -190,14 +233,30 @@ func (d *decoder) dictionary(key string, node ast.Node, into reflect.Value) {
 }
 
 func (d *decoder) list(key string, node ast.Node, into reflect.Value) {
+	element := into.Type().Elem()
+	isStruct := element.Kind() == reflect.Struct
+	if isStruct && isMapping(node) { // a list of one
+		into.Set(reflect.MakeSlice(into.Type(), 1, 1))
+		d.value(key, node, into.Index(0))
+		return
+	}
 	sequence, ok := node.(*ast.SequenceNode)
 	if !ok {
 		mend := "write a list: [one, two]"
 		if word, scalar := scalarText(node); scalar && len(word) < 60 {
 			mend = fmt.Sprintf("write a list: [%s]", word)
 		}
+		if isStruct {
+			mend = mendOf(element)
+		}
 		d.wrong(key, node, mend)
 		return
+	}
+	if len(sequence.Values) > 0 && isStruct {
+		if _, isWord := scalarText(sequence.Values[0]); isWord {
+			d.addAt(place(sequence.Values[0].GetToken()), key, "this is a list of words; %s", mendOf(element))
+			return
+		}
 	}
 	into.Set(reflect.MakeSlice(into.Type(), len(sequence.Values), len(sequence.Values)))
 	for i, item := range sequence.Values {

@@ -14,6 +14,8 @@ const (
 	EnvTopic       = "OUTBOXTEST_TOPIC"
 	EnvStream      = "OUTBOXTEST_STREAM"
 	EnvInstance    = "OUTBOXTEST_INSTANCE"
+	// EnvPort is the one that services look for, and bears no name of ours.
+	EnvPort = "PORT"
 )
 
 // The names of the roles, as they key [Target.Go] and begin an instance's name.
@@ -24,15 +26,19 @@ const (
 )
 
 // Environment is what every role finds in its environment, as NAME=value, in a
-// fixed order.
+// fixed order. The port is there where the instance has one.
 func Environment(a Addresses) []string {
-	return []string{
+	environment := []string{
 		EnvPostgresURL + "=" + a.Postgres.URL,
 		EnvBrokerURL + "=" + a.Broker.URL,
 		EnvTopic + "=" + a.Topic,
 		EnvStream + "=" + a.Stream,
 		EnvInstance + "=" + a.Instance,
 	}
+	if a.Port != "" {
+		environment = append(environment, EnvPort+"="+a.Port)
+	}
+	return environment
 }
 
 // FromEnvironment is the inverse of [Environment]: the addresses that a role
@@ -45,6 +51,7 @@ func FromEnvironment(getenv func(string) string) (Addresses, error) {
 		Topic:    getenv(EnvTopic),
 		Stream:   getenv(EnvStream),
 		Instance: getenv(EnvInstance),
+		Port:     getenv(EnvPort),
 	}
 	postgres, err := url.Parse(a.Postgres.URL)
 	if err != nil {

@@ -134,10 +134,10 @@ func TestWhen(t *testing.T) {
 
 func TestCompileRefuses(t *testing.T) {
 	_, err := EventRules{Order: "boddy", ID: "header:", Key: "body:$[", When: `subject == "x`}.Compile()
-	want := `event.order: "boddy" is no field rule; write header:NAME, body:$.path, body (the whole body), key, or subject
-event.id: "header:" names no header; write header:NAME, body:$.path, body (the whole body), key, or subject
+	want := `event.order: "boddy" is no field rule; write header:NAME, body:$.path, body (the whole body), key, subject or topic; or one of them, " ~ " and a REGEXP with one group
+event.id: "header:" names no header; write header:NAME, body:$.path, body (the whole body), key, subject or topic; or one of them, " ~ " and a REGEXP with one group
 event.key: "body:$[": "$[" has "" for an index; write $ and then .name, [0] or ["a name"]
-event.when: "subject == \"x": the quotes do not close; write RULE == VALUE, such as body:$.type == OrderPlaced`
+event.when: "subject == \"x": the quotes do not close; write RULE == VALUE or RULE != VALUE, such as body:$.type == OrderPlaced, and " and " between several`
 	if got := errorText(err); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}

@@ -2,6 +2,7 @@ package targets
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -25,35 +26,39 @@ func join(key, name string) string {
 }
 
 // eachField visits the fields of a struct that a manifest can name, those of
-// inlined structs among them.
-func eachField(t reflect.Type, visit func(name string, index []int)) {
+// inlined structs among them. Two fields may have the same name, for two forms
+// of its value.
+func eachField(t reflect.Type, visit func(name string, field reflect.StructField, index []int)) {
 	for i := range t.NumField() {
 		field := t.Field(i)
 		name, options, _ := strings.Cut(field.Tag.Get("yaml"), ",")
 		switch {
 		case options == "inline":
-			eachField(field.Type, func(name string, index []int) { visit(name, append([]int{i}, index...)) })
+			eachField(field.Type, func(name string, field reflect.StructField, index []int) {
+				visit(name, field, append([]int{i}, index...))
+			})
 		case name != "" && name != "-":
-			visit(name, []int{i})
+			visit(name, field, []int{i})
 		}
 	}
 }
 
 func fieldNames(t reflect.Type) []string {
 	var names []string
-	eachField(t, func(name string, _ []int) { names = append(names, name) })
+	eachField(t, func(name string, _ reflect.StructField, _ []int) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	})
 	return names
 }
 
-func fieldByName(v reflect.Value, name string) (reflect.Value, bool) {
-	var found []int
-	eachField(v.Type(), func(n string, index []int) {
+func fieldsByName(v reflect.Value, name string) []reflect.Value {
+	var found []reflect.Value
+	eachField(v.Type(), func(n string, _ reflect.StructField, index []int) {
 		if n == name {
-			found = index
+			found = append(found, v.FieldByIndex(index))
 		}
 	})
-	if found == nil {
-		return reflect.Value{}, false
-	}
-	return v.FieldByIndex(found), true
+	return found
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -14,8 +15,11 @@ import (
 // refused with problems that have a place in it and a text.
 func FuzzParse(f *testing.F) {
 	f.Add(sound)
-	for _, r := range refusals {
+	for _, r := range append(slices.Clone(refusals), keyRefusals...) {
 		f.Add(strings.Replace(sound, r.old, r.new, 1))
+	}
+	for _, form := range forms() {
+		f.Add(strings.Replace(sound, form.old, form.new, 1))
 	}
 	f.Add("name: &a [*a]\n")
 	f.Add("<<: {name: x}\n? [a]\n: b\n")
@@ -32,6 +36,12 @@ func FuzzParse(f *testing.F) {
 			if _, err := target.Event.Compile(); err != nil {
 				t.Errorf("taken with bad rules: %v", err)
 			}
+			for _, r := range slices.Concat(target.App.Place, target.App.AbortBy) {
+				if _, err := r.CompileSave(); err != nil {
+					t.Errorf("taken with bad rules: %v", err)
+				}
+			}
+			Unsupported(target)
 			return
 		}
 		var problems Problems
@@ -71,6 +81,31 @@ func FuzzPath(f *testing.F) {
 		}
 		if value, err := p.find(document); err == nil && value == "" {
 			t.Errorf("%q found nothing in %q without an error", text, body)
+		}
+	})
+}
+
+// FuzzEvents: rules that are taken read any message without a panic, say of each
+// event what they found or what was wrong, and find nothing empty.
+func FuzzEvents(f *testing.F) {
+	f.Add("body:$.order", "header:id", "", "", "orders.o1", "h", `{"order":"o1"}`)
+	f.Add(`topic ~ ^orders\.(.+)$`, "body:$.id", "body:$.events", `body:$.type == a and header:id != "x"`, "orders.o1", "h", `{"events":[{"type":"a","id":1}]}`)
+	f.Add("body", "key ~ (o.)", "body:$", "topic != t and body == o1", "o1", "", `["o1",{"a":"[1]"}]`)
+	f.Fuzz(func(t *testing.T, order, id, each, when, topic, header, body string) {
+		reader, err := EventRules{Order: order, ID: id, Each: each, When: when, Key: "key", Sequence: order}.Compile()
+		if err != nil {
+			return
+		}
+		for _, e := range reader.Events(Message{Topic: topic, Key: topic, Header: map[string][]string{"id": {header}}, Body: []byte(body)}) {
+			whole := e.Order != "" && e.ID != "" && e.Key != "" && e.Sequence != ""
+			switch {
+			case e.Err == nil && (!whole || !e.Event):
+				t.Errorf("read with nothing in it: %+v", e)
+			case e.Err != nil && whole:
+				t.Errorf("all is there and still: %v", e.Err)
+			case e.Err != nil && len(e.Err.Error()) > 8*(len(order)+len(id)+len(each)+len(when)+1000):
+				t.Errorf("an error of %d bytes", len(e.Err.Error()))
+			}
 		}
 	})
 }

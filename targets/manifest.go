@@ -11,9 +11,10 @@ import (
 type Manifest struct {
 	// Name is how reports call the target.
 	Name string `yaml:"name"`
-	// Schema lists SQL files, relative to the manifest, applied once, in order,
-	// to the template of the trial databases.
-	Schema []string `yaml:"schema,omitempty"`
+	// Build are commands that are run once, in order, before anything else.
+	Build []Command `yaml:"build,omitempty"`
+	// Schema makes the template that the trial databases are copied from.
+	Schema Schema `yaml:"schema,omitempty"`
 	// Broker says which broker and which topics; a zero Broker is NATS with one
 	// fresh topic a trial.
 	Broker   Broker    `yaml:"broker,omitempty"`
@@ -52,17 +53,33 @@ type Process struct {
 	Dir string `yaml:"dir,omitempty"`
 	// Env is added to the environment, templates allowed.
 	Env map[string]string `yaml:"env,omitempty"`
+	// Files are texts, templates allowed, by their paths in a folder that each
+	// instance has of its own: {{.Files}}. The paths are relative, with slashes.
+	Files map[string]string `yaml:"files,omitempty"`
 	// Replicas is the number of instances; 0 means 1.
 	Replicas int `yaml:"replicas,omitempty"`
+	// Ready tells when an instance is up; the zero Ready: as soon as it runs.
+	Ready Ready `yaml:"ready,omitempty"`
+	// ReadyWithin is how many seconds an instance may take for that; 0: the
+	// default, see [Process.StartBudget].
+	ReadyWithin float64 `yaml:"ready-within,omitempty"`
 }
 
-// App is the role that writes orders. Exactly one of Stdio and SQL is set.
+// App is the role that writes orders. Exactly one of Stdio, Place and SQL is
+// set.
 type App struct {
 	Process `yaml:",inline"`
 	// Stdio: one JSON line in, one JSON line out; see docs/stdio.md.
 	Stdio bool `yaml:"stdio,omitempty"`
+	// Place are the HTTP requests for one order, in their order. The answer to
+	// the last is the answer to the order; 202 means that the order is taken and
+	// may not be committed yet.
+	Place []Request `yaml:"place,omitempty"`
 	// Abort tells that the app can be asked to roll an order back (stdio).
 	Abort bool `yaml:"abort,omitempty"`
+	// AbortBy are the HTTP requests that have the app roll one order back. The
+	// requests of Place that are for a customer's first order come before them.
+	AbortBy []Request `yaml:"abort,omitempty" mend:"write true if the app has stdio, or the request that makes it roll back: {http: POST /orders, body: '...'}"`
 	// SQL are statements, templates allowed, that the harness's own app process
 	// runs in one transaction for each order.
 	SQL []string `yaml:"sql,omitempty"`
@@ -85,13 +102,19 @@ type Consumer struct {
 	Applied string `yaml:"applied"`
 }
 
-// EventRules say how to read an event of the broker's log.
+// EventRules say how to read an event of the broker's log. All but When are
+// field rules; see docs/manifest.md.
 type EventRules struct {
-	// Order finds the order token or the row's own id; ID the event's id. Both
-	// are field rules: header:NAME, body:$.path, key, or body (the whole body).
+	// Each, if set, finds the array of the events in a message that holds
+	// several. The body rules then start at its elements.
+	Each string `yaml:"each,omitempty"`
+	// Order finds the order's token, its UUID or the row's own id; ID the
+	// event's id.
 	Order string `yaml:"order"`
 	ID    string `yaml:"id"`
 	Key   string `yaml:"key,omitempty"`
+	// Sequence finds the event's place among those of its order or its key.
+	Sequence string `yaml:"sequence,omitempty"`
 	// When, if set, selects the messages that are events: body:$.type == Text.
 	When string `yaml:"when,omitempty"`
 }
@@ -109,7 +132,14 @@ func (d Drain) Time() time.Duration { return time.Duration(d.Seconds * float64(t
 type Limits struct {
 	// Replicas is the largest number of relays that may run at once; 0: any.
 	Replicas int `yaml:"replicas,omitempty"`
+	// Ordering is none where events may come in any order.
+	Ordering string `yaml:"ordering,omitempty"`
+	// ExitsOnError: a role ends when a server fails it, and wants a supervisor.
+	ExitsOnError bool `yaml:"exits-on-error,omitempty"`
 }
+
+// orderingNone is the one word that Limits.Ordering can hold.
+const orderingNone = "none"
 
 // RoleFunc is a role as a Go function: it runs in a process of its own, reads
 // its addresses from the OUTBOXTEST_ environment, and returns when the role
@@ -129,29 +159,6 @@ type Target struct {
 	// Go holds the roles that are Go functions, by role name (app, relay,
 	// consumer).
 	Go map[string]RoleFunc
-}
-
-// Addresses is what a template can name: {{.Postgres.URL}}, {{.Broker.URL}},
-// {{.Topic}} and so on.
-type Addresses struct {
-	Postgres PostgresAddress
-	Broker   BrokerAddress
-	// Topic is the trial's own topic, Stream the JetStream stream that holds it.
-	Topic, Stream string
-	// Instance is relay.0.
-	Instance string
-	// Order and Customer are set when a statement for one order is expanded.
-	Order, Customer string
-}
-
-// PostgresAddress is the trial's database through the instance's own proxy.
-type PostgresAddress struct {
-	URL, Host, Port, User, Password, Database string
-}
-
-// BrokerAddress is the broker through the instance's own proxy.
-type BrokerAddress struct {
-	URL, Addr, Host, Port, User, Password string
 }
 
 // Relays is how many relays of the target run: as many as asked for, or as its

@@ -54,7 +54,7 @@ func read(source string, text []byte, dir folder, t Target) (Target, error) {
 	f := &findings{source: source, at: map[string]position{}}
 	if decode(text, &t.Manifest, f) {
 		check(t, f)
-		t.SchemaSQL = schema(t.Schema, dir, f)
+		t.SchemaSQL = schema(t.Schema.Files, dir, f)
 		folders(t, dir, f)
 	}
 	if err := f.err(); err != nil {
@@ -66,7 +66,7 @@ func read(source string, text []byte, dir folder, t Target) (Target, error) {
 func schema(names []string, dir folder, f *findings) []string {
 	var texts []string
 	for i, name := range names {
-		key := fmt.Sprintf("schema[%d]", i)
+		key := f.itemKey("schema", "files", i)
 		if f.spoiled(key) {
 			continue
 		}
@@ -83,15 +83,25 @@ func schema(names []string, dir folder, f *findings) []string {
 	return texts
 }
 
+// folders looks for the working directories. Those of the roles may be what the
+// build makes.
 func folders(t Target, dir folder, f *findings) {
-	eachRole(t, func(role string, p Process) {
-		if p.Dir == "" {
+	demand := func(key, name string) {
+		if name == "" || f.spoiled(key) {
 			return
 		}
-		if info, err := dir.stat(p.Dir); err != nil || !info.IsDir() {
-			f.add(role+".dir", "there is no folder %s; paths start at the manifest's folder", p.Dir)
+		if info, err := dir.stat(name); err != nil || !info.IsDir() {
+			f.add(key, "there is no folder %s; paths start at the manifest's folder", name)
 		}
-	})
+	}
+	for i, c := range t.Build {
+		demand(f.elementKey("build", i)+".dir", c.Dir)
+	}
+	if len(t.Build) > 0 {
+		return
+	}
+	demand("schema.dir", t.Schema.Dir)
+	eachRole(t, func(role string, p Process) { demand(role+".dir", p.Dir) })
 }
 
 // Validate checks a target that was made in Go. Its error is a [Problems].
@@ -112,7 +122,8 @@ const (
 )
 
 // WithDefaults returns the target with what a manifest may leave out filled
-// in: one replica of each role, NATS, and a drain of 3 polls and 2 seconds.
+// in: one replica of each role, NATS, a drain of 3 polls and 2 seconds, and an
+// app by HTTP that is ready when its port takes connections.
 func (t Target) WithDefaults() Target {
 	if t.Broker.Kind == "" {
 		t.Broker.Kind = brokerNATS
@@ -124,6 +135,9 @@ func (t Target) WithDefaults() Target {
 		t.Drain.Seconds = defaultSeconds
 	}
 	t.App.Replicas = max(t.App.Replicas, 1)
+	if len(t.App.Place) > 0 && t.App.Ready == (Ready{}) {
+		t.App.Ready.Port = true
+	}
 	t.Relay.Replicas = max(t.Relay.Replicas, 1)
 	if t.Consumer != nil {
 		consumer := *t.Consumer
@@ -136,3 +150,7 @@ func (t Target) WithDefaults() Target {
 // WorkDir is the working directory of a process of this target: its dir, or the
 // manifest's own folder.
 func (t Target) WorkDir(p Process) string { return within(t.Dir, p.Dir) }
+
+// CommandDir is the working directory of a command of this target, in the same
+// way.
+func (t Target) CommandDir(c Command) string { return within(t.Dir, c.Dir) }

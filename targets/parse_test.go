@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 )
 
 const sound = `name: my-outbox
@@ -47,7 +48,7 @@ func TestLoad(t *testing.T) {
 	want := Target{
 		Manifest: Manifest{
 			Name:   "my-outbox",
-			Schema: []string{"schema.sql"},
+			Schema: Schema{Files: []string{"schema.sql"}},
 			Broker: Broker{Kind: "nats"},
 			App: App{Stdio: true, Process: Process{
 				Start: []string{"./service", "--port", "8080"}, Dir: ".", Replicas: 1,
@@ -76,40 +77,93 @@ func TestLoadTellsWhichFileIsMissing(t *testing.T) {
 	}
 }
 
-func TestForms(t *testing.T) {
-	for name, edit := range map[string]struct {
-		old, new string
-		holds    func(Target) bool
-	}{
-		"the relay in the app's process": {
+// form is a way to write a key: the sound manifest with one text replaced.
+type form struct {
+	name, old, new string
+	holds          func(Target) bool
+}
+
+func forms() []form {
+	return []form{
+		{"the relay in the app's process",
 			"relay: {start: [./relay], replicas: 2}", "relay: app",
 			func(t Target) bool { return t.Relay.InApp && len(t.Relay.Start) == 0 },
 		},
-		"an anchor and its alias": {
+		{"an anchor and its alias",
 			"relay: {start: [./relay]", "relay: {start: &command [./relay, '{{.Topic}}'], env: {OUTER: &outer a, INNER: *outer}",
 			func(t Target) bool { return t.Relay.Env["INNER"] == "a" && len(t.Relay.Start) == 2 },
 		},
-		"a block text": {
+		{"a block text",
 			"committed: SELECT ref, id FROM orders", "committed: |\n  SELECT ref,\n    id FROM orders",
 			func(t Target) bool { return t.Committed == "SELECT ref,\n  id FROM orders\n" },
 		},
-		"sql instead of stdio": {
+		{"sql instead of stdio",
 			sound[strings.Index(sound, "  start: [./service"):strings.Index(sound, "relay:")],
 			"  sql:\n    - INSERT INTO orders VALUES ('{{.Order}}', '{{.Customer}}', '{{.Topic}}')\n",
 			func(t Target) bool { return len(t.App.SQL) == 1 && !t.App.Stdio },
 		},
-		"a promise, claims, limits": {
+		{"a promise, claims, limits",
 			"committed:", "drain: {seconds: 0.2}\nclaims: [writes-survive-broker-outage]\nlimits: {replicas: 2}\ncommitted:",
 			func(t Target) bool {
 				return t.Drain == Drain{Polls: 3, Seconds: 0.2} && len(t.Claims) == 1 && t.Limits.Replicas == 2
 			},
 		},
-		"topics": {
+		{"topics",
 			"committed:", "broker: {kind: nats, topics: [orders.*, 'events.>']}\ncommitted:",
 			func(t Target) bool { return len(t.Broker.Topics) == 2 },
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
+		{"no schema", "schema: [schema.sql]", "schema: []", func(t Target) bool { return len(t.SchemaSQL) == 0 }},
+		{"schema files and a migration", "schema: [schema.sql]", "schema: {files: [schema.sql], run: [migrate, '{{.Postgres.URL}}'], dir: ., env: {DB: '{{.Postgres.Database}}'}}",
+			func(t Target) bool {
+				c := t.Schema.Command()
+				return len(t.SchemaSQL) == 1 && len(c.Run) == 2 && c.Dir == "." && len(c.Env) == 1 && t.CommandDir(c) == t.Dir
+			}},
+		{"schema by app", "schema: [schema.sql]\napp:\n", "schema: by app\napp:\n  ready: {log: '^listening'}\n",
+			func(t Target) bool { return t.Schema.ByApp && t.App.Ready == Ready{Log: "^listening"} }},
+		{"a build", "committed:", "build: [[make], {run: [npm, ci], dir: ., env: {CI: 1, TIME: '{{now}}'}}]\ncommitted:",
+			func(t Target) bool {
+				return len(t.Build) == 2 && t.Build[0].Run[0] == "make" && t.Build[1].Dir == "." && t.Build[1].Env["CI"] == "1"
+			}},
+		{"a build of one command", "committed:", "build: {run: [make, '{{.Id}}']}\ncommitted:", func(t Target) bool { return len(t.Build) == 1 }},
+		{"a folder that the build makes", "app:\n  start: [./service, --port, 8080]\n  dir: .", "build: [[make]]\napp:\n  start: [./service, --port, 8080]\n  dir: target", func(t Target) bool { return t.App.Dir == "target" }},
+		{"files", "replicas: 2}", "replicas: 2, files: {config/a.properties: 'url={{.Postgres.URL}}', b: '{{.Port}}'}, env: {CONFIG: '{{.Files}}/b'}}",
+			func(t Target) bool { return len(t.Relay.Files) == 2 && t.Relay.StartBudget() == 30*time.Second }},
+		{"ready by HTTP", "replicas: 2}", "replicas: 2, ready: GET /healthz?full=1, ready-within: 1.5}",
+			func(t Target) bool {
+				return t.Relay.Ready == Ready{Get: "/healthz?full=1"} && t.Relay.StartBudget() == 1500*time.Millisecond
+			}},
+		{"ready by port", "  start: [./consumer]", "  start: [./consumer, '{{.Port}}']\n  ready: port", func(t Target) bool { return t.Consumer.Ready == Ready{Port: true} }},
+		{"a request", "stdio: true", "place: {http: POST /orders, body: '{{.Order}}'}",
+			func(t Target) bool { return len(t.App.Place) == 1 && t.App.Ready.Port && !t.App.Abort }},
+		{"several requests", "stdio: true", requests,
+			func(t Target) bool {
+				return len(t.App.Place) == 3 && t.App.Place[0].ForCustomer() && t.App.Place[2].Accepted[1] == 202 && len(t.App.AbortBy) == 2
+			}},
+		{"a request with an anchor", "stdio: true", "place: &order {http: 'PUT /orders/{{.UUID}}'}\n  abort: *order",
+			func(t Target) bool { return len(t.App.AbortBy) == 1 && t.App.AbortBy[0].HTTP == t.App.Place[0].HTTP }},
+		{"abort by standard input", "stdio: true", "stdio: true\n  abort: true", func(t Target) bool { return t.App.Abort && t.App.AbortBy == nil }},
+		{"no abort", "stdio: true", "place: {http: 'GET /{{.Order}}'}\n  abort: false", func(t Target) bool { return !t.App.Abort }},
+		{"several events", "event: {", "event: {each: 'body:$.events', sequence: 'body:$.no', when: 'body:$.type == A and subject != b', key: 'subject ~ orders\\.(.+)', ",
+			func(t Target) bool { return t.Event.Each != "" && t.Event.Sequence != "" }},
+		{"limits", "committed:", "limits: {ordering: none, exits-on-error: true}\ncommitted:",
+			func(t Target) bool { return t.Limits == Limits{Ordering: "none", ExitsOnError: true} }},
+	}
+}
+
+const requests = `place:
+    - {http: POST /customers, body: '{"name":"{{.Customer}}","id":"{{.CustomerUUID}}"}', save: {at: 'header:Location'}, once: customer}
+    - {http: 'GET {{.Saved.at}}/token', save: {token: 'body:$.token'}}
+    - http: POST /orders
+      headers: {Authorization: 'Bearer {{.Saved.token}}'}
+      body: '{"ref":"{{.UUID}}"}'
+      accepted: [201, 202]
+  abort:
+    - {http: 'GET {{.Saved.at}}/token', save: {token: 'body:$.token'}}
+    - {http: 'POST /orders', body: '{"ref":"{{.UUID}}","token":"{{.Saved.token}}"}'}`
+
+func TestForms(t *testing.T) {
+	for _, edit := range forms() {
+		t.Run(edit.name, func(t *testing.T) {
 			if !strings.Contains(sound, edit.old) {
 				t.Fatalf("the manifest has no %q", edit.old)
 			}
@@ -119,6 +173,9 @@ func TestForms(t *testing.T) {
 			}
 			if !edit.holds(got) {
 				t.Errorf("got %+v", got)
+			}
+			if err := got.Validate(); err != nil {
+				t.Errorf("as made in Go: %v", err)
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,43 +77,14 @@ func upTo(text, stops string) (before, rest string) {
 // find follows the path and returns the value's text: a string's own, a
 // number's or a boolean's as JSON writes it.
 func (p path) find(document any) (string, error) {
-	here := "the body"
-	value := document
-	for i, s := range p {
-		var ok bool
-		switch container := value.(type) {
-		case map[string]any:
-			if s.isIndex {
-				return "", fmt.Errorf("%s is an object and has no index: %w", here, errAbsent)
-			}
-			if value, ok = container[s.key]; !ok {
-				keys := make([]string, 0, len(container))
-				for key := range container {
-					keys = append(keys, key)
-				}
-				slices.Sort(keys)
-				if len(keys) == 0 {
-					return "", fmt.Errorf("%s is an empty object: %w", here, errAbsent)
-				}
-				return "", fmt.Errorf("the keys of %s are %s: %w", here, listed(keys), errAbsent)
-			}
-		case []any:
-			if !s.isIndex {
-				return "", fmt.Errorf("%s is an array: %w", here, errAbsent)
-			}
-			if s.index >= len(container) {
-				return "", fmt.Errorf("%s has %d elements: %w", here, len(container), errAbsent)
-			}
-			value = container[s.index]
-		default:
-			return "", fmt.Errorf("%s is %s: %w", here, kindOf(value), errAbsent)
-		}
-		here = p[:i+1].String()
+	value, err := p.walk(document)
+	if err != nil {
+		return "", err
 	}
 	switch v := value.(type) {
 	case string:
 		if v == "" {
-			return "", fmt.Errorf("%s is an empty string: %w", here, errAbsent)
+			return "", fmt.Errorf("%s is an empty string: %w", p.here(), errAbsent)
 		}
 		return v, nil
 	case json.Number:
@@ -120,7 +92,61 @@ func (p path) find(document any) (string, error) {
 	case bool:
 		return strconv.FormatBool(v), nil
 	}
-	return "", fmt.Errorf("%s is %s: %w", here, kindOf(value), errAbsent)
+	return "", fmt.Errorf("%s is %s: %w", p.here(), kindOf(value), errAbsent)
+}
+
+// here is how messages call the place where the path ends.
+func (p path) here() string {
+	if len(p) == 0 {
+		return "the body"
+	}
+	return p.String()
+}
+
+// walk follows the path to a value of any kind.
+func (p path) walk(document any) (any, error) {
+	value := document
+	for i, s := range p {
+		here := p[:i].here()
+		var ok bool
+		switch container := unfold(value).(type) {
+		case map[string]any:
+			if s.isIndex {
+				return nil, fmt.Errorf("%s is an object and has no index: %w", here, errAbsent)
+			}
+			if value, ok = container[s.key]; !ok {
+				keys := slices.Sorted(maps.Keys(container))
+				if len(keys) == 0 {
+					return nil, fmt.Errorf("%s is an empty object: %w", here, errAbsent)
+				}
+				return nil, fmt.Errorf("the keys of %s are %s: %w", here, listed(keys), errAbsent)
+			}
+		case []any:
+			if !s.isIndex {
+				return nil, fmt.Errorf("%s is an array: %w", here, errAbsent)
+			}
+			if s.index >= len(container) {
+				return nil, fmt.Errorf("%s has %d elements: %w", here, len(container), errAbsent)
+			}
+			value = container[s.index]
+		default:
+			return nil, fmt.Errorf("%s is %s: %w", here, kindOf(value), errAbsent)
+		}
+	}
+	return value, nil
+}
+
+// unfold looks into a text that holds a JSON object or array, as serializers
+// write a payload that was JSON already.
+func unfold(value any) any {
+	text, ok := value.(string)
+	if !ok || !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
+		return value
+	}
+	if document, err := parseJSON([]byte(text)); err == nil {
+		return document
+	}
+	return value
 }
 
 // String is the path as a person writes it.

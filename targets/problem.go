@@ -81,6 +81,27 @@ func (f *findings) spoiled(key string) bool {
 	})
 }
 
+// elementKey is the key of a list's element. The only one may be written without
+// the list.
+func (f *findings) elementKey(list string, i int) string {
+	element := fmt.Sprintf("%s[%d]", list, i)
+	if f.written(list) && !f.written(element) {
+		return list
+	}
+	return element
+}
+
+// itemKey is the key of an item of the list in a struct that may be written as
+// that list alone.
+func (f *findings) itemKey(key, list string, i int) string {
+	if f.written(key + "." + list) {
+		return fmt.Sprintf("%s.%s[%d]", key, list, i)
+	}
+	return fmt.Sprintf("%s[%d]", key, i)
+}
+
+func (f *findings) written(key string) bool { return f.at[key] != position{} }
+
 // err is nil when nothing was found.
 func (f *findings) err() error {
 	if len(f.problems) == 0 {
@@ -105,7 +126,7 @@ func known(names []string) string { return strings.Join(names, ", ") }
 func meant(wrong string, names []string) string {
 	best, distance := "", 3
 	for _, name := range names {
-		if d := editDistance(strings.ToLower(wrong), name); d < distance && d < len(name) {
+		if d := editDistance(strings.ToLower(wrong), strings.ToLower(name)); d < distance && d < len(name) {
 			best, distance = name, d
 		}
 	}

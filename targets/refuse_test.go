@@ -13,17 +13,19 @@ func sortedLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// refusals are manifests and, line by line, what is said of them. The manifest
+// refusal is a manifest and, line by line, what is said of it. The manifest
 // is the sound one with one text replaced.
-var refusals = []struct {
+type refusal struct {
 	name     string
 	old, new string
 	want     string
-}{
+}
+
+var refusals = []refusal{
 	{"nothing at all", sound, "# nothing\n",
 		`m.yaml:1:1: the manifest is empty; write at least name, app, relay, committed and event`},
 	{"no mapping", sound, "just words\n",
-		`m.yaml:1:1: this is "just words"; write a mapping with some of: name, schema, broker, app, relay, consumer, committed, pending, event, drain, claims, limits`},
+		`m.yaml:1:1: this is "just words"; write a mapping with some of: name, build, schema, broker, app, relay, consumer, committed, pending, event, drain, claims, limits`},
 	{"no YAML", "name: my-outbox", "name: [my-outbox",
 		`m.yaml:2:1: this is not YAML: ',' or ']' must be specified`},
 	{"two documents", "committed:", "---\ncommitted:",
@@ -36,7 +38,7 @@ m.yaml:13:1: unknown key "comitted"; did you mean "committed"?`},
 	{"an unknown key in a role", "  start: [./service", "  strat: [./service",
 		`m.yaml:4:3: app: unknown key "strat"; did you mean "start"?`},
 	{"an unknown key like nothing", "relay: {start", "relay: {colour: red, start",
-		`m.yaml:8:9: relay: unknown key "colour"; known: start, dir, env, replicas`},
+		`m.yaml:8:9: relay: unknown key "colour"; known: start, dir, env, files, replicas, ready, ready-within`},
 	{"a text for a list", "start: [./relay]", "start: ./relay",
 		`m.yaml:8:16: relay.start: this is "./relay"; write a list: [./relay]`},
 	{"a list for a text", "applied: SELECT 1", "applied: [SELECT 1]",
@@ -48,11 +50,11 @@ m.yaml:13:1: unknown key "comitted"; did you mean "committed"?`},
 	{"a text for a truth", "stdio: true", "stdio: 'true'",
 		`m.yaml:7:10: app.stdio: this is "true"; write true or false`},
 	{"a list for a role", "relay: {start: [./relay], replicas: 2}", "relay: [./relay]",
-		`m.yaml:8:8: relay: this is a list; write a mapping with some of: start, dir, env, replicas`},
+		`m.yaml:8:8: relay: this is a list; write "relay: app" if the app's process publishes too, or "relay: {start: [./relay]}"`},
 	{"a word for the relay", "relay: {start: [./relay], replicas: 2}", "relay: service",
 		`m.yaml:8:8: relay: this is "service"; write "relay: app" if the app's process publishes too, or "relay: {start: [./relay]}"`},
 	{"an empty relay", "relay: {start: [./relay], replicas: 2}", "relay:",
-		`m.yaml:8:7: relay: this is empty; write a mapping with some of: start, dir, env, replicas`},
+		`m.yaml:8:7: relay: this is empty; write "relay: app" if the app's process publishes too, or "relay: {start: [./relay]}"`},
 	{"a list for the environment", "env: {DATABASE_URL: '{{.Postgres.URL}}', RETRIES: 3}", "env: [A=B]",
 		`m.yaml:6:8: app.env: this is a list; write a mapping: {NAME: value}`},
 	{"an alias of nothing", "start: [./relay]", "start: *command",
@@ -64,9 +66,9 @@ m.yaml:13:1: unknown key "comitted"; did you mean "committed"?`},
 	{"a name with a slash", "name: my-outbox", "name: my/outbox",
 		`m.yaml:1:7: name: "my/outbox" cannot be part of a file's name; use up to 64 letters, digits, dots, dashes and underscores`},
 	{"stdio and sql", "  stdio: true", "  stdio: true\n  sql: [SELECT 1]",
-		`m.yaml:3:1: app: both stdio and sql are set; keep stdio if the app's own process takes orders, or sql if the harness is to write them`},
+		`m.yaml:3:1: app: stdio and sql are set; keep one of them: stdio if the app's own process takes orders on its standard input, place if it takes them by HTTP, sql if the harness is to write them`},
 	{"neither stdio nor sql", "  stdio: true\n", "",
-		`m.yaml:3:1: app: neither stdio nor sql is set; write stdio: true and start, or sql: with the statements that write one order and its event`},
+		`m.yaml:3:1: app: none of stdio, place and sql is set; write one of them: stdio if the app's own process takes orders on its standard input, place if it takes them by HTTP, sql if the harness is to write them`},
 	{"sql with a command and abort", "  stdio: true", "  sql: [SELECT 1]\n  abort: true",
 		`m.yaml:3:1: app: sql is run by the harness's own process; leave out start, dir and env
 m.yaml:8:10: app.abort: the harness can roll sql back without it; leave it out`},
@@ -87,17 +89,17 @@ m.yaml:9:1: consumer.names: it is missing; list the consumers as the applied que
 		`m.yaml:13:10: claims[0]: there is no claim "writes-survive-outage"; known: writes-survive-broker-outage
 m.yaml:13:33: claims[1]: no-lost-event is judged for every target; leave it out`},
 	{"a template that names nothing", "{{.Postgres.URL}}", "{{.Postgress.URL}}",
-		`m.yaml:6:23: app.env.DATABASE_URL: expand the template "{{.Postgress.URL}}": can't evaluate field Postgress; known: .Postgres.URL, .Postgres.Host, .Postgres.Port, .Postgres.User, .Postgres.Password, .Postgres.Database, .Broker.URL, .Broker.Addr, .Broker.Host, .Broker.Port, .Broker.User, .Broker.Password, .Topic, .Stream, .Instance`},
+		`m.yaml:6:23: app.env.DATABASE_URL: expand the template "{{.Postgress.URL}}": can't evaluate field Postgress; known: .Postgres.URL, .Postgres.Host, .Postgres.Port, .Postgres.User, .Postgres.Password, .Postgres.Database, .Broker.URL, .Broker.Addr, .Broker.Host, .Broker.Port, .Broker.User, .Broker.Password, .Topic, .Stream, .Instance, .Port`},
 	{"a template that does not close", "{{.Postgres.URL}}", "{{.Postgres.URL",
-		`m.yaml:6:23: app.env.DATABASE_URL: read the template "{{.Postgres.URL": unclosed action; known: .Postgres.URL, .Postgres.Host, .Postgres.Port, .Postgres.User, .Postgres.Password, .Postgres.Database, .Broker.URL, .Broker.Addr, .Broker.Host, .Broker.Port, .Broker.User, .Broker.Password, .Topic, .Stream, .Instance`},
+		`m.yaml:6:23: app.env.DATABASE_URL: read the template "{{.Postgres.URL": unclosed action; known: .Postgres.URL, .Postgres.Host, .Postgres.Port, .Postgres.User, .Postgres.Password, .Postgres.Database, .Broker.URL, .Broker.Addr, .Broker.Host, .Broker.Port, .Broker.User, .Broker.Password, .Topic, .Stream, .Instance, .Port`},
 	{"an order where none is known", "--port", "'{{.Order}}'",
-		`m.yaml:4:22: app.start[1]: expand the template "{{.Order}}": can't evaluate field Order; known: .Postgres.URL, .Postgres.Host, .Postgres.Port, .Postgres.User, .Postgres.Password, .Postgres.Database, .Broker.URL, .Broker.Addr, .Broker.Host, .Broker.Port, .Broker.User, .Broker.Password, .Topic, .Stream, .Instance`},
+		`m.yaml:4:22: app.start[1]: expand the template "{{.Order}}": can't evaluate field Order; known: .Postgres.URL, .Postgres.Host, .Postgres.Port, .Postgres.User, .Postgres.Password, .Postgres.Database, .Broker.URL, .Broker.Addr, .Broker.Host, .Broker.Port, .Broker.User, .Broker.Password, .Topic, .Stream, .Instance, .Port`},
 	{"a bad field rule", "'body:$.order'", "'$.order'",
-		`m.yaml:14:16: event.order: "$.order" is no field rule; write header:NAME, body:$.path, body (the whole body), key, or subject`},
+		`m.yaml:14:16: event.order: "$.order" is no field rule; write header:NAME, body:$.path, body (the whole body), key, subject or topic; or one of them, " ~ " and a REGEXP with one group`},
 	{"a bad path", "'body:$.order'", "'body:$.lines[x]'",
 		`m.yaml:14:16: event.order: "body:$.lines[x]": "$.lines[x]" has "x" for an index; write $ and then .name, [0] or ["a name"]`},
 	{"a bad condition", "event: {", "event: {when: body:$.type, ",
-		`m.yaml:14:15: event.when: "body:$.type" is no condition; write RULE == VALUE, such as body:$.type == OrderPlaced`},
+		`m.yaml:14:15: event.when: "body:$.type" is no condition; write RULE == VALUE or RULE != VALUE, such as body:$.type == OrderPlaced, and " and " between several`},
 	{"no event id", ", id: 'header:Event-Id'", "",
 		`m.yaml:14:8: event.id: it is missing; write where an event carries its id, such as header:Event-Id`},
 	{"a promise out of range", "committed:", "drain: {polls: -1, seconds: 1e9}\ncommitted:",
@@ -127,7 +129,7 @@ m.yaml:5:16: event.order: "body:order": "order" does not begin with $; write $ a
 
 func TestRefusals(t *testing.T) {
 	files := fstest.MapFS{"schema.sql": {Data: []byte("-- empty")}}
-	for _, r := range refusals {
+	for _, r := range append(slices.Clone(refusals), keyRefusals...) {
 		t.Run(r.name, func(t *testing.T) {
 			if !strings.Contains(sound, r.old) {
 				t.Fatalf("the manifest has no %q", r.old)

@@ -1,6 +1,7 @@
 package targets
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -16,13 +17,14 @@ func sample() Addresses {
 			URL: "nats://n:secret@127.0.0.1:4222", Addr: "127.0.0.1:4222", Host: "127.0.0.1", Port: "4222",
 			User: "n", Password: "secret",
 		},
-		Topic: "t1.orders", Stream: "t1", Instance: "relay.0",
+		Topic: "t1.orders", Stream: "t1", Instance: "relay.0", Port: "4711",
 	}
 }
 
 func TestExpand(t *testing.T) {
 	a := sample()
-	a.Order, a.Customer = "o1", "c1"
+	a.Order, a.Customer, a.Files = "o1", "c1", "/run/files"
+	a.Saved = map[string]string{"token": "t/1", "quoted": `it's "x"`}
 	for text, want := range map[string]string{
 		"":                              "",
 		"plain } {":                     "plain } {",
@@ -30,13 +32,18 @@ func TestExpand(t *testing.T) {
 		"{{ .Broker.Addr }}":            "127.0.0.1:4222",
 		"{{.Topic}}/{{.Stream}}":        "t1.orders/t1",
 		"{{.Instance}}":                 "relay.0",
+		"{{.Port}} {{.Files}}":          "4711 /run/files",
+		"{{.UUID}}":                     UUID("o1"),
+		"{{.CustomerUUID}}":             UUID("c1"),
+		"{{urlquery .Saved.token}}":     "t%2F1",
+		"{{json .Saved.quoted}}":        `"it's \"x\""`,
 		"('{{.Order}}', {{.Customer}})": "('o1', c1)",
 	} {
 		if got, err := Expand(text, a); err != nil || got != want {
 			t.Errorf("%q: got %q, %v; want %q", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"{{.Nothing}}", "{{.Postgres.Nothing}}", "{{", "{{.Topic.Deeper}}", "{{nothing}}"} {
+	for _, text := range []string{"{{.Nothing}}", "{{.Postgres.Nothing}}", "{{", "{{.Topic.Deeper}}", "{{nothing}}", "{{.Saved.other}}", "{{json .}}"} {
 		if got, err := Expand(text, a); err == nil {
 			t.Errorf("%q became %q", text, got)
 		} else if strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), text) {
@@ -53,6 +60,7 @@ func TestEnvironment(t *testing.T) {
 		"OUTBOXTEST_TOPIC=t1.orders",
 		"OUTBOXTEST_STREAM=t1",
 		"OUTBOXTEST_INSTANCE=relay.0",
+		"PORT=4711",
 	}
 	if !slices.Equal(environment, want) {
 		t.Errorf("got %q", environment)
@@ -65,7 +73,7 @@ func TestEnvironment(t *testing.T) {
 		}
 		return ""
 	})
-	if err != nil || back != sample() {
+	if err != nil || !reflect.DeepEqual(back, sample()) {
 		t.Errorf("back again: %+v, %v", back, err)
 	}
 	_, err = FromEnvironment(func(string) string { return "postgres://u:secret@[" })
