@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/outboxtest/outboxtest/faults"
 	"github.com/outboxtest/outboxtest/harness/scenario"
 	"github.com/outboxtest/outboxtest/harness/search"
 	"github.com/outboxtest/outboxtest/targets/builtin"
@@ -65,13 +66,20 @@ type hunt struct {
 
 	mu     sync.Mutex
 	budget int // trials; grows when a sweep goes on to second faults
+	known  map[string]outcome
+}
+
+// outcome is what the trial of a scenario came to.
+type outcome struct {
+	visit visit
+	took  time.Duration
 }
 
 // newHunt records the fault-free runs.
 func newHunt(b *testing.B, s *Session, m builtin.Builtin) *hunt {
 	b.Helper()
 	const orders = 1
-	h := &hunt{run: benchRun(b, s, m.Target, orders), mutant: m}
+	h := &hunt{run: benchRun(b, s, m.Target, orders), mutant: m, known: map[string]outcome{}}
 	r := h.run
 	runs := search.Runs(r.shape())
 	r.recordings = make([]search.Recording, len(runs))
@@ -150,8 +158,6 @@ func (s spent) String() string {
 }
 
 func (h *hunt) search(ctx context.Context, worker int, s *spent) error {
-	begin := time.Now()
-	defer func() { s.took = time.Since(begin) }()
 	switch s.strategy {
 	case bySweep:
 		return h.sweep(ctx, worker, s, func(list []search.Cell) []search.Cell {
@@ -206,16 +212,43 @@ func (h *hunt) draw(ctx context.Context, worker int, s *spent, scenario func(see
 }
 
 func (h *hunt) try(ctx context.Context, worker int, s *spent, sc scenario.Scenario) (visit, error) {
-	v, err := h.run.try(ctx, worker, sc)
+	out, err := h.outcome(ctx, worker, sc)
 	if err != nil {
-		return v, err
+		return out.visit, err
 	}
 	s.trials++
-	s.found = violates(v.judgement, h.mutant.Expected)
-	if !v.fired() {
+	s.took += out.took
+	s.found = violates(out.visit.judgement, h.mutant.Expected)
+	if !out.visit.fired() {
 		s.unfired++
 	}
-	return v, nil
+	return out.visit, nil
+}
+
+// outcome executes a scenario. One that names its moments is executed once for all
+// searches: another that comes to it takes what it came to, and what it took. A
+// time on the clock strikes elsewhere every time.
+func (h *hunt) outcome(ctx context.Context, worker int, sc scenario.Scenario) (outcome, error) {
+	text, err := scenario.Format(sc)
+	if err != nil {
+		return outcome{}, err
+	}
+	h.mu.Lock()
+	known, ok := h.known[string(text)]
+	h.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	begin := time.Now()
+	v, err := h.run.try(ctx, worker, sc)
+	out := outcome{v, time.Since(begin)}
+	timed := slices.ContainsFunc(sc.AllFaults(), func(f faults.Fault) bool { return f.At == nil })
+	if err == nil && !timed {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.known[string(text)] = out
+	}
+	return out, err
 }
 
 // middle is the median of the searches of a strategy by what by tells. The ones
