@@ -8,7 +8,8 @@ import "github.com/outboxtest/outboxtest/faults"
 func (d *deriver) kills(i int, e exchange) {
 	shared := d.shared[e.link.Role]
 	representative := e.processed()
-	acts := !e.idle() && !setup(e.label)
+	// What a server streams leaves nothing behind on it.
+	acts := !e.idle() && !setup(e.label) && e.label != "xlogdata"
 	for _, m := range e.moments() {
 		f := faults.Fault{At: e.point(m, shared), Do: faults.Kill}
 		switch {

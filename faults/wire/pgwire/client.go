@@ -76,7 +76,7 @@ func (c *Conversation) client(tag byte, body []byte) []frame.Event {
 			return c.part(frame.FromClient, c.copyExchange())
 		}
 		if len(body) > 0 && body[0] == 'r' {
-			return c.alone(frame.FromClient, frame.OneWay, "status")
+			return c.alone(frame.FromClient, c.status(body))
 		}
 	case 'c', 'f':
 		c.copyIn = false

@@ -39,6 +39,7 @@ type Conversation struct {
 	copyIn  bool
 	// streaming: the connection is in CopyBoth mode.
 	streaming bool
+	replication
 
 	// The transaction as the requests tell it, to say at its end whether it
 	// was idle.
@@ -92,9 +93,10 @@ func (c *Conversation) one(dir frame.Direction, e frame.Event) []frame.Event {
 }
 
 // alone numbers and labels a message without an answer.
-func (c *Conversation) alone(dir frame.Direction, k frame.Kind, label string) []frame.Event {
+func (c *Conversation) alone(dir frame.Direction, e frame.Event) []frame.Event {
 	c.exchanges++
-	return c.one(dir, frame.Event{Kind: k, Exchange: c.exchanges, Label: label})
+	e.Exchange = c.exchanges
+	return c.one(dir, e)
 }
 
 // remember keeps s under a name, within bounds.

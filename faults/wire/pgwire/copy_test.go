@@ -1,6 +1,7 @@
 package pgwire
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -52,11 +53,32 @@ func TestReplication(t *testing.T) {
 	k.server(&pgproto3.CopyData{Data: []byte("w.....")}, &pgproto3.CopyData{Data: []byte("k.....")}, &pgproto3.CopyData{Data: []byte("?")}, &pgproto3.CopyData{})
 	k.client(&pgproto3.CopyData{Data: []byte("r.....")}, &pgproto3.CopyData{Data: []byte("h.....")})
 	k.want("request #2 identify_system", "reply #2 identify_system", "request #3 start_replication", "reply #3 start_replication",
-		"push #4 xlogdata", "push #5 keepalive", "oneway #6 status")
+		"push #4 xlogdata", "push #5 keepalive, idle", "oneway #6 status, idle")
 	// The stream ends, and the connection takes queries again.
 	k.client(&pgproto3.CopyDone{})
 	k.server(&pgproto3.CopyDone{}, done("START_STREAMING"), idle)
 	k.want()
 	k.step("select 1", idle, "SELECT 1")
 	k.want("request #7 select", "reply #7 select, rows=1")
+}
+
+// TestAStatusThatSaysNothingNewIsIdle: only a position past data that the server
+// has sent since the last one is news.
+func TestAStatusThatSaysNothingNewIsIdle(t *testing.T) {
+	k := readyTalk(t)
+	k.client(ask(`START_REPLICATION SLOT "s" LOGICAL 0/0`))
+	k.server(&pgproto3.CopyBothResponse{})
+	k.want("request #2 start_replication", "reply #2 start_replication")
+	status := func(flushed uint64) *pgproto3.CopyData {
+		data := append([]byte{'r'}, make([]byte, 8)...) // written
+		return &pgproto3.CopyData{Data: append(binary.BigEndian.AppendUint64(data, flushed), make([]byte, 17)...)}
+	}
+	data := &pgproto3.CopyData{Data: []byte("w.....")}
+	k.client(status(0))
+	k.want("oneway #3 status, idle")
+	k.client(status(7)) // after a keepalive
+	k.want("oneway #4 status, idle")
+	k.server(data)
+	k.client(status(7), status(9), status(9))
+	k.want("push #5 xlogdata", "oneway #6 status, idle", "oneway #7 status", "oneway #8 status, idle")
 }

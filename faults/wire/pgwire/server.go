@@ -16,17 +16,14 @@ func (c *Conversation) server(tag byte, body []byte) []frame.Event {
 		}
 	case 'd':
 		if c.streaming && len(body) > 0 {
-			switch body[0] {
-			case 'w':
-				return c.alone(frame.FromServer, frame.Push, "xlogdata")
-			case 'k':
-				return c.alone(frame.FromServer, frame.Push, "keepalive")
+			if event, ok := c.replicated(body); ok {
+				return c.alone(frame.FromServer, event)
 			}
 		}
 	case 'N', 'S':
 		return c.part(frame.FromServer, 0)
 	case 'A':
-		return c.alone(frame.FromServer, frame.Push, "notify")
+		return c.alone(frame.FromServer, frame.Event{Kind: frame.Push, Label: "notify"})
 	case 'C':
 		text, _ := cstring(body)
 		return c.completed(string(text))
@@ -228,7 +225,7 @@ func (c *Conversation) ready(status byte) []frame.Event {
 	}
 	c.queue.drop(n)
 	c.skipping, c.skipError = false, ""
-	c.copying, c.copyIn, c.streaming = 0, false, false
+	c.copying, c.copyIn, c.streaming, c.replication = 0, false, false, replication{}
 	if c.queue.len() == 0 {
 		c.open = c.block
 	}
