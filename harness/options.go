@@ -76,7 +76,7 @@ type Options struct {
 
 // Progress is how far a run has come.
 type Progress struct {
-	// Phase is what is being done: recording, sweep, recovery, explore.
+	// Phase is what is being done: build, recording, sweep, recovery, explore.
 	Phase string
 	// Done and Total count trials; Total is 0 when it is not known.
 	Done, Total int

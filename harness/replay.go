@@ -39,10 +39,13 @@ func (s *Session) Replay(ctx context.Context, target targets.Target, sc scenario
 		return Replayed{}, &InputError{err.Error()}
 	}
 	target = target.WithDefaults()
-	if err := sound(target); err != nil {
+	if err := target.Validate(); err != nil {
 		return Replayed{}, &InputError{err.Error()}
 	}
 	if err := fits(sc, target); err != nil {
+		return Replayed{}, err
+	}
+	if err := s.build(ctx, target, o.Progress); err != nil {
 		return Replayed{}, err
 	}
 	jobs, err := s.jobs(ctx, target)

@@ -19,6 +19,8 @@ func variations() []targets.Target {
 		run        targets.RoleFunc
 	}{
 		{"relay-sleeps", targets.RoleRelay, sleep},
+		{"relay-by-file", targets.RoleRelay, relayByFile},
+		{"app-makes-its-schema", targets.RoleApp, appMakesSchema},
 		{"consumer-applies-nothing", targets.RoleConsumer, applyNothing},
 		{"app-connects-past-the-proxy-for-a-moment", targets.RoleApp, connectForAMoment},
 		{"relay-leases", targets.RoleRelay, lease},
@@ -39,7 +41,7 @@ func variations() []targets.Target {
 		t.Go[v.role] = v.run
 		list = append(list, t)
 	}
-	return append(list, appRelays())
+	return append(append(list, appRelays()), httpVariations()...)
 }
 
 // appRelays is polling with its relay in the app's process.

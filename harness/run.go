@@ -36,13 +36,16 @@ func (s *Session) Run(ctx context.Context, target targets.Target, o Options) (Re
 		return Result{}, err
 	}
 	target = target.WithDefaults()
-	if err := sound(target); err != nil {
+	if err := target.Validate(); err != nil {
 		return Result{}, &InputError{err.Error()}
 	}
 	if o.Seed == 0 {
 		o.Seed = rand.Uint64()>>1 | 1
 	}
 	begin := time.Now()
+	if err := s.build(ctx, target, o.Progress); err != nil {
+		return Result{}, err
+	}
 	jobs, err := s.jobs(ctx, target)
 	if err != nil {
 		return Result{}, err
@@ -147,7 +150,9 @@ func overlaps(t targets.Target) bool { return !t.Relay.InApp || t.Limits.Replica
 
 // aborts reports whether the app can be asked to roll an order back: the
 // harness's own app always can.
-func aborts(t targets.Target) bool { return t.App.Abort || len(t.App.SQL) > 0 }
+func aborts(t targets.Target) bool {
+	return t.App.Abort || len(t.App.AbortBy) > 0 || len(t.App.SQL) > 0
+}
 
 func (r *run) progress(phase string, done, total int) {
 	if r.options.Progress != nil {

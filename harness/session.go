@@ -25,6 +25,10 @@ type Session struct {
 	stacks  []*stack.Stack
 	dir     string
 	exe     string
+	ports   *trial.Ports
+
+	mu    sync.Mutex
+	built map[string]bool // the builds that have succeeded
 }
 
 // Open starts the guard and as many stacks as there are jobs.
@@ -33,7 +37,7 @@ func Open(ctx context.Context, o Options) (s *Session, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s = &Session{options: o}
+	s = &Session{options: o, ports: trial.NewPorts(), built: map[string]bool{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -121,7 +125,8 @@ func (s *Session) jobs(ctx context.Context, target targets.Target) ([]executor, 
 		wg.Go(func() {
 			jobs[i], errs[i] = trial.NewJob(ctx, trial.Config{
 				Target: target, Stack: st, Guard: s.guard, Self: s.self,
-				Dir: fmt.Sprintf("%s/logs-%d", s.dir, i), Log: s.options.Log,
+				Dir: fmt.Sprintf("%s/logs-%d", s.dir, i), Files: fmt.Sprintf("%s/files-%d", s.dir, i),
+				Ports: s.ports, Log: s.options.Log,
 			})
 		})
 	}

@@ -174,14 +174,20 @@ func (ix *index) inFinalLog(id string) bool {
 func (ix *index) reached(event identified) int {
 	seq := event.first.Seq
 	for _, x := range ix.exchanges {
-		if x.publishes() && x.acknowledged() && (x.eventID == event.id || x.eventID == "" && x.order == event.order && event.order != "") {
+		if x.publishes() && x.acknowledged() && x.mayHave(event) {
 			seq = min(seq, x.done().Seq)
 		}
-		if x.push != nil && x.eventID == event.id {
+		if x.push != nil && x.has(event.id) {
 			seq = min(seq, x.push.Seq)
 		}
 	}
 	return seq
+}
+
+// mayHave reports whether its message carries the event, by its id or, where an
+// id could not be read, by its order.
+func (x *exchange) mayHave(event identified) bool {
+	return x.has(event.id) || event.order != "" && slices.Contains(x.carries, Carried{Order: event.order})
 }
 
 func (ix *index) appliedFacts(event identified, consumer string, n int) []string {

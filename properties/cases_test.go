@@ -125,7 +125,7 @@ func renamed(usual int) *builder {
 
 func cases() []judgedCase {
 	u := UnknownResult
-	return []judgedCase{
+	return append([]judgedCase{
 		{name: "complete", history: func() []Event { return complete("o1", "o2", "o3").end() }, verdict: Pass},
 
 		// no-lost-event
@@ -578,5 +578,5 @@ func cases() []judgedCase {
 		{name: "claim that no rule judges", history: func() []Event {
 			return bend(complete("o1"), func(b *builder) { b.trial.Claims = []string{"drains-quickly"} }).end()
 		}, verdict: u, why: "no rule judges this claim"},
-	}
+	}, several()...)
 }

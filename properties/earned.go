@@ -145,7 +145,9 @@ func (ix *index) unproxied() []string {
 	published := map[string]bool{}
 	for _, x := range ix.exchanges {
 		if x.publishes() {
-			published[x.order] = true
+			for _, order := range x.orders() {
+				published[order] = true
+			}
 		}
 	}
 	for _, order := range ix.placed() {

@@ -37,13 +37,13 @@ func (ix *index) evidence(order, id string, facts []string) []string {
 		}
 	}
 	for _, x := range ix.exchanges {
-		if serverOf(x.conn.link) == "broker" && (order != "" && x.order == order || id != "" && x.eventID == id ||
+		if serverOf(x.conn.link) == "broker" && (x.isOf(order) || x.has(id) ||
 			roleOf(x.conn.link) == "consumer" && positions[x.position]) {
 			tell(x.events[0], x.story())
 		}
 	}
 	for _, x := range ix.exchanges {
-		if id != "" && x.push != nil && roleOf(x.conn.link) == "consumer" && (x.eventID == id || positions[x.position]) {
+		if id != "" && x.push != nil && roleOf(x.conn.link) == "consumer" && (x.has(id) || positions[x.position]) {
 			ix.tellApplication(x, tell)
 		}
 	}
@@ -164,8 +164,8 @@ func name(x *exchange) string {
 func (x *exchange) story() string {
 	var b strings.Builder
 	b.WriteString(name(x))
-	if x.order != "" {
-		b.WriteString(" of " + x.order)
+	if of := x.orders(); len(of) > 0 {
+		b.WriteString(" of " + strings.Join(of, ", "))
 	}
 	b.WriteString(":")
 	for i, e := range x.events {

@@ -30,6 +30,8 @@ func recorded(c judgedCase) bool {
 		"not applied and gone from the log",
 		"refused and not claimed",
 		"refused with its own database cut off",
+		"two events in one message",
+		"accepted and committed after a death",
 	}, c.name)
 }
 

@@ -108,6 +108,9 @@ type Answer struct {
 	Order   string  `json:"order"`
 	Outcome Outcome `json:"outcome"`
 	Error   string  `json:"error,omitempty"`
+	// Accepted: the app took the order, to commit it later, as an HTTP status
+	// 202 says. With the outcome ok the order was seen committed before this.
+	Accepted bool `json:"accepted,omitempty"`
 }
 
 // What happened on the wire, for [Wire.What].
@@ -142,11 +145,40 @@ type Wire struct {
 	Rows  int64  `json:"rows,omitempty"`
 	Error string `json:"error,omitempty"`
 	// On a broker's message: the order and the event id read from it by the
-	// manifest's rules, and the broker's position where it is told.
-	Order    string `json:"order,omitempty"`
-	EventID  string `json:"event_id,omitempty"`
-	Position uint64 `json:"position,omitempty"`
-	Consumer string `json:"consumer,omitempty"`
+	// manifest's rules, and the broker's position where it is told. More are the
+	// other events of a message that holds several; see [Wire.Carried].
+	Order    string    `json:"order,omitempty"`
+	EventID  string    `json:"event_id,omitempty"`
+	More     []Carried `json:"more,omitempty"`
+	Position uint64    `json:"position,omitempty"`
+	Consumer string    `json:"consumer,omitempty"`
+}
+
+// Carried is an event in a message on a link.
+type Carried struct {
+	Order   string `json:"order,omitempty"`
+	EventID string `json:"event_id,omitempty"`
+}
+
+// Carried lists the events that were read from the message, in a list of its
+// own.
+func (w *Wire) Carried() []Carried {
+	first := Carried{Order: w.Order, EventID: w.EventID}
+	if first == (Carried{}) && len(w.More) == 0 {
+		return nil
+	}
+	return append([]Carried{first}, w.More...)
+}
+
+// Carry makes these the events of the message.
+func (w *Wire) Carry(events []Carried) {
+	w.Order, w.EventID, w.More = "", "", nil
+	if len(events) > 0 {
+		w.Order, w.EventID = events[0].Order, events[0].EventID
+	}
+	if len(events) > 1 {
+		w.More = events[1:]
+	}
 }
 
 // Process is a change in the life of an instance.
@@ -207,9 +239,14 @@ type Row struct {
 // rule found none in it: Unread then says why.
 type Message struct {
 	Position uint64 `json:"position"`
-	Order    string `json:"order,omitempty"`
-	EventID  string `json:"event_id,omitempty"`
-	Key      string `json:"key,omitempty"`
+	// Part numbers the events of a message that holds several, from 0.
+	Part    int    `json:"part,omitempty"`
+	Order   string `json:"order,omitempty"`
+	EventID string `json:"event_id,omitempty"`
+	Key     string `json:"key,omitempty"`
+	// Sequence is the event's number among those of its order or key, as it is
+	// written in it.
+	Sequence string `json:"sequence,omitempty"`
 	Unread   string `json:"unread,omitempty"`
 }
 

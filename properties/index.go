@@ -146,14 +146,18 @@ func (ix *index) addLedger(e *Event) {
 func (ix *index) addLog(e *Event) {
 	ix.logLost = ix.logLost || e.Ledger.Missing > 0
 	ix.others = max(ix.others, e.Ledger.Other)
-	now := make(map[uint64]Message, len(e.Ledger.Log))
+	type place struct {
+		position uint64
+		part     int
+	}
+	now := make(map[place]Message, len(e.Ledger.Log))
 	for _, m := range e.Ledger.Log {
-		now[m.Position] = m
+		now[place{m.Position, m.Part}] = m
 	}
 	have := make(map[Message]bool, len(ix.log))
 	for _, l := range ix.log {
 		have[l.Message] = true
-		if now[l.Position] != l.Message {
+		if now[place{l.Position, l.Part}] != l.Message {
 			ix.logLost = true
 			if !slices.Contains(ix.gone, l.Message) {
 				ix.gone = append(ix.gone, l.Message)
@@ -186,7 +190,9 @@ func (ix *index) resolve() {
 	}
 	ix.strangers = sortedKeys(strangers)
 	for _, x := range ix.exchanges {
-		x.order = ix.orderOf(x.order)
+		for i := range x.carries {
+			x.carries[i].Order = ix.orderOf(x.carries[i].Order)
+		}
 	}
 }
 

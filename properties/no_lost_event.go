@@ -2,6 +2,7 @@ package properties
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -79,17 +80,17 @@ func (ix *index) notFound(order string) string {
 // because the publisher named it so.
 func (ix *index) brokerLost(order string) bool {
 	for _, x := range ix.exchanges {
-		if x.publishes() && x.order == order && x.acknowledged() && ix.repeatOf(x) == "" {
+		if x.publishes() && x.isOf(order) && x.acknowledged() && ix.repeatOf(x, order) == "" {
 			return true
 		}
 	}
 	return false
 }
 
-// repeatOf returns the order whose event the broker took this publish for a
-// repeat of; empty when it did not, or when a server fault could have moved
-// the positions.
-func (ix *index) repeatOf(x *exchange) string {
+// repeatOf returns the order whose event the broker took this publish, which is
+// of another order, for a repeat of; empty when it did not, or when a server
+// fault could have moved the positions.
+func (ix *index) repeatOf(x *exchange, order string) string {
 	if x.position == 0 || !x.acknowledged() {
 		return ""
 	}
@@ -100,12 +101,12 @@ func (ix *index) repeatOf(x *exchange) string {
 	}
 	for _, earlier := range ix.exchanges {
 		if !earlier.publishes() || !earlier.acknowledged() || earlier.position != x.position ||
-			earlier.order == x.order || earlier.done().Seq > x.done().Seq {
+			earlier.isOf(order) || earlier.done().Seq > x.done().Seq {
 			continue
 		}
-		for _, l := range ix.byOrder[earlier.order] {
-			if l.Position == x.position {
-				return earlier.order
+		for _, other := range earlier.orders() {
+			if slices.ContainsFunc(ix.byOrder[other], func(l logged) bool { return l.Position == x.position }) {
+				return other
 			}
 		}
 	}
@@ -117,11 +118,11 @@ func (ix *index) lostFacts(order string) []string {
 	facts = append(facts, ix.committedFact(order), ix.logFact())
 	published := false
 	for _, x := range ix.exchanges {
-		if !x.publishes() || x.order != order {
+		if !x.publishes() || !x.isOf(order) {
 			continue
 		}
 		published = true
-		if other := ix.repeatOf(x); other != "" {
+		if other := ix.repeatOf(x, order); other != "" {
 			facts = append(facts, fmt.Sprintf("the broker acknowledged %s with the position of the event of %s: it was taken for a repeat", name(x), other))
 		}
 	}

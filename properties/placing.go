@@ -39,7 +39,8 @@ func (w window) holds(x *exchange) bool {
 
 // window returns the order's window: from its call to its answer, or, when the
 // answer is unknown, to the death of the instance that was asked, or else to
-// the end of the history. A call is on record before the death of the process
+// the end of the history. An order that was accepted to be committed later may
+// outlive the instance. A call is on record before the death of the process
 // that it was made to.
 func (ix *index) window(order string) window {
 	call := ix.calls[order]
@@ -56,7 +57,7 @@ func (ix *index) window(order string) window {
 		return w
 	}
 	w.died = ix.deathAfter(w.instance, w.from)
-	if w.died > len(ix.h) {
+	if w.died > len(ix.h) || answer != nil && answer.Answer.Accepted {
 		w.died = 0
 		return w
 	}

@@ -181,6 +181,16 @@ func validateLedgers(h []Event) []string {
 	return broken
 }
 
+// follows reports whether a message can come next in a log: the events of one
+// message are numbered at its position.
+func follows(before []Message, m Message) bool {
+	if len(before) == 0 {
+		return m.Part == 0
+	}
+	last := before[len(before)-1]
+	return m.Position > last.Position && m.Part == 0 || m.Position == last.Position && m.Part == last.Part+1
+}
+
 // validateReadings checks each reading of a ledger, and that none of a judged
 // ledger follows its final one.
 func validateReadings(h []Event) []string {
@@ -202,7 +212,7 @@ func validateReadings(h []Event) []string {
 		switch l.Name {
 		case LedgerLog:
 			for i, m := range l.Log {
-				if i > 0 && m.Position <= l.Log[i-1].Position {
+				if !follows(l.Log[:i], m) {
 					bad("does not have its positions in order")
 					break
 				}

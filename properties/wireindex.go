@@ -1,6 +1,9 @@
 package properties
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // conn is one connection as the wire showed it.
 type conn struct {
@@ -19,9 +22,10 @@ type exchange struct {
 	push     *Event
 	reply    *Event // delivered to the client
 	answered *Event // the server replied, the reply is withheld
-	// What any of the events told:
-	order, eventID string
-	position       uint64
+	// What any of the events told: the events of its message, the orders by
+	// their tokens, and its position.
+	carries  []Carried
+	position uint64
 	// inBlock: the connection was inside an explicit transaction block, by all
 	// that had been answered, when the request was delivered.
 	inBlock bool
@@ -54,6 +58,27 @@ func (x *exchange) publishes() bool {
 func (x *exchange) acknowledged() bool {
 	d := x.done()
 	return d != nil && d.Wire.Error == ""
+}
+
+// isOf reports whether its message carries an event of the order.
+func (x *exchange) isOf(order string) bool {
+	return order != "" && slices.ContainsFunc(x.carries, func(c Carried) bool { return c.Order == order })
+}
+
+// has reports whether its message carries the event with the id.
+func (x *exchange) has(id string) bool {
+	return id != "" && slices.ContainsFunc(x.carries, func(c Carried) bool { return c.EventID == id })
+}
+
+// orders are those that its message carries events of, each once.
+func (x *exchange) orders() []string {
+	var list []string
+	for _, c := range x.carries {
+		if c.Order != "" && !slices.Contains(list, c.Order) {
+			list = append(list, c.Order)
+		}
+	}
+	return list
 }
 
 // instanceOf returns relay.0 for relay.0/postgres and for relay.0.
@@ -106,11 +131,8 @@ func (ix *index) addWire(e *Event) {
 	if x.label == "" || w.Label != "" && (w.What == WireReply || w.What == WireAnswered) {
 		x.label, x.n = w.Label, w.N
 	}
-	if w.Order != "" {
-		x.order = w.Order
-	}
-	if w.EventID != "" {
-		x.eventID = w.EventID
+	if carried := w.Carried(); len(carried) > 0 {
+		x.carries = carried
 	}
 	if w.Position != 0 {
 		x.position = w.Position

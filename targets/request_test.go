@@ -93,30 +93,3 @@ func TestNamesAreThere(t *testing.T) {
 		}
 	}
 }
-
-func TestUnsupported(t *testing.T) {
-	target, err := Load(written(t, sound))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := Unsupported(target); got != nil {
-		t.Errorf("a target of the old keys: %v", got)
-	}
-	target.Build = []Command{{Run: []string{"make"}}}
-	target.Schema = Schema{Run: []string{"migrate"}, ByApp: true}
-	target.App.Place = []Request{{HTTP: "POST /"}}
-	target.App.AbortBy = target.App.Place
-	target.Relay.Files = map[string]string{"a": "port={{.Port}}"}
-	target.Relay.Ready, target.Relay.ReadyWithin = Ready{Port: true}, 1
-	target.Consumer.Env = map[string]string{"A": "{{.Postgres.Port}}", "B": "{{.Port}}"}
-	target.Event.Each, target.Event.Sequence = "body:$", "body"
-	target.Limits = Limits{Ordering: orderingNone, ExitsOnError: true}
-	want := []string{
-		"build", "schema.run", "schema: by app", "app.place", "app.abort by HTTP",
-		"relay.files", "relay.ready", "relay.ready-within", "{{.Port}} in relay", "{{.Port}} in consumer",
-		"event.each", "event.sequence", "limits.exits-on-error",
-	}
-	if got := Unsupported(target); !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
-}

@@ -71,12 +71,15 @@ func (q *lineQueue) signal() {
 	q.changed = make(chan struct{})
 }
 
-// fill reads lines until the pipe ends.
-func (q *lineQueue) fill(r io.Reader) {
+// fill reads lines until the pipe ends. watch, if any, is told of each.
+func (q *lineQueue) fill(r io.Reader, watch func(string)) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, err := readLine(in)
 		if err == nil || line.Text != "" {
+			if watch != nil {
+				watch(line.Text)
+			}
 			q.put(line)
 		}
 		if err != nil {

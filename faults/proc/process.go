@@ -68,6 +68,7 @@ type Process struct {
 	log     *boundedLog
 	stdin   *os.File
 	lines   *lineQueue
+	watch   func(line string) // may be nil
 	done    chan struct{}
 
 	mu     sync.Mutex
@@ -92,7 +93,7 @@ func start(ctx context.Context, s Spec) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{
-		name: s.Name, token: rand.Text(), guard: s.Guard, tree: s.Tree, done: make(chan struct{}),
+		name: s.Name, token: rand.Text(), guard: s.Guard, tree: s.Tree, watch: s.Watch, done: make(chan struct{}),
 	}
 	env := s.environment(p.token)
 	program, err := s.resolve(env)
@@ -136,9 +137,9 @@ func start(ctx context.Context, s Spec) (*Process, error) {
 // another process.
 func (p *Process) follow(pipes *pipes) {
 	var readers sync.WaitGroup
-	readers.Go(func() { _, _ = io.Copy(p.log, pipes.output) })
+	readers.Go(func() { p.keep(pipes.output) })
 	if p.lines != nil {
-		readers.Go(func() { p.lines.fill(pipes.lines) })
+		readers.Go(func() { p.lines.fill(pipes.lines, p.watch) })
 	}
 
 	held := awaitExit(p.pid)
@@ -180,6 +181,18 @@ func (p *Process) follow(pipes *pipes) {
 	p.state = state
 	p.mu.Unlock()
 	close(p.done)
+}
+
+// keep reads an output into the log, to its end.
+func (p *Process) keep(output io.Reader) {
+	if p.watch == nil {
+		_, _ = io.Copy(p.log, output)
+		return
+	}
+	w := &lineWatch{tell: p.watch}
+	// The log first: who has seen a line finds it there.
+	_, _ = io.Copy(io.MultiWriter(p.log, w), output)
+	w.end()
 }
 
 func stateOf(end *os.ProcessState) State {

@@ -57,6 +57,11 @@ type Spec struct {
 	Stdin bool
 	// Stdout gives the caller the standard output, see [Process.ReadLine].
 	Stdout bool
+	// Watch, if set, is called with each line of standard output and standard
+	// error as it comes, without its end and with its secrets, at most MaxLine
+	// bytes of it. It is called from the two goroutines that read them, and holds
+	// up the process while it runs.
+	Watch func(line string)
 	// User runs the process as another user; nil is ours.
 	User *Credential
 	// Guard kills the process when we die; nil leaves it alone.

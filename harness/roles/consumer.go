@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -105,9 +106,11 @@ func (c *consumer) consume(ctx context.Context, js jetstream.JetStream, stream s
 }
 
 func (c *consumer) apply(ctx context.Context, m jetstream.Msg) error {
-	event, err := c.reader.Read(m.Subject(), m.Headers(), m.Data())
-	if err != nil || !event.Event || event.ID == "" {
-		// What cannot be read cannot be applied; the judgement says so.
+	// What cannot be read cannot be applied; the judgement says so.
+	events := slices.DeleteFunc(
+		c.reader.Events(targets.Message{Topic: m.Subject(), Key: m.Subject(), Header: m.Headers(), Body: m.Data()}),
+		func(e targets.EventReading) bool { return e.Err != nil || e.ID == "" })
+	if len(events) == 0 {
 		return nil
 	}
 	if c.conn == nil {
@@ -121,12 +124,14 @@ func (c *consumer) apply(ctx context.Context, m jetstream.Msg) error {
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	tag, err := tx.Exec(ctx, `INSERT INTO outboxtest.deduplication VALUES ($1, $2) ON CONFLICT DO NOTHING`, event.ID, ConsumerName)
-	if err == nil && tag.RowsAffected() == 1 {
-		_, err = tx.Exec(ctx, `INSERT INTO outboxtest.effects VALUES ($1, $2, $3)`, event.ID, ConsumerName, event.Order)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("apply: %w", err), tx.Rollback(ctx))
+	for _, event := range events {
+		tag, err := tx.Exec(ctx, `INSERT INTO outboxtest.deduplication VALUES ($1, $2) ON CONFLICT DO NOTHING`, event.ID, ConsumerName)
+		if err == nil && tag.RowsAffected() == 1 {
+			_, err = tx.Exec(ctx, `INSERT INTO outboxtest.effects VALUES ($1, $2, $3)`, event.ID, ConsumerName, event.Order)
+		}
+		if err != nil {
+			return errors.Join(fmt.Errorf("apply: %w", err), tx.Rollback(ctx))
+		}
 	}
 	return tx.Commit(ctx)
 }

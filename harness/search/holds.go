@@ -178,7 +178,8 @@ func focus(history []properties.Event, all []passage) (places []int) {
 		}
 	}
 	for at, e := range history {
-		if e.Call != nil && about[e.Call.Order] || e.Wire != nil && about[e.Wire.Order] {
+		carries := e.Wire != nil && slices.ContainsFunc(e.Wire.Carried(), func(c properties.Carried) bool { return about[c.Order] })
+		if e.Call != nil && about[e.Call.Order] || carries {
 			places = append(places, at)
 		}
 	}

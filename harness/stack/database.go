@@ -27,11 +27,16 @@ type Database struct {
 // URL is how to connect through the given host:port, or through the server's own
 // when that is empty: without TLS, with user and password.
 func (d *Database) URL(addr string) string {
+	return d.p.URL(d.Name, addr)
+}
+
+// URL is how to connect to a database of the server, as [Database.URL] says.
+func (p *Postgres) URL(database, addr string) string {
 	if addr == "" {
-		addr = d.p.Addr()
+		addr = p.Addr()
 	}
-	user, password := d.p.Credentials()
-	u := url.URL{Scheme: "postgres", User: url.UserPassword(user, password), Host: addr, Path: "/" + d.Name, RawQuery: "sslmode=disable"}
+	user, password := p.Credentials()
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(user, password), Host: addr, Path: "/" + database, RawQuery: "sslmode=disable"}
 	return u.String()
 }
 

@@ -74,7 +74,11 @@ func (t *template) create(ctx context.Context, apply func(ctx context.Context, c
 		}
 		return err
 	}
+	// Slots are not copied, and their names, which are global, are for the copies.
 	// Nobody may be connected to what is copied.
+	if err := p.make.do(ctx, func(conn *pgx.Conn) error { return clearDatabase(ctx, conn, p.config, t.name) }); err != nil {
+		return err
+	}
 	return p.make.exec(ctx, "ALTER DATABASE "+id+" ALLOW_CONNECTIONS false")
 }
 

@@ -23,7 +23,7 @@ func (t *trial) awaitEvent(ctx context.Context, order string, calledFor func() b
 			return err
 		}
 		tally := t.rec.tally()
-		out := slices.ContainsFunc(t.ledgers.log, func(m properties.Message) bool { return t.ledgers.token(m.Order) == order })
+		out := slices.ContainsFunc(t.ledgers.log, func(m properties.Message) bool { return m.Order != "" && t.ledgers.token(m.Order) == order })
 		turned := tally.idleSinceWork > 0 || time.Since(tally.lastAny) > quietTime
 		_, healthy, failure := t.warden.health()
 		polled := tally.idle-startPolls > 3*promise.Polls && time.Since(begin) > promise.Time

@@ -3,11 +3,12 @@ package trial
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/outboxtest/outboxtest/faults/proc"
+	"github.com/outboxtest/outboxtest/harness/scenario"
+	"github.com/outboxtest/outboxtest/properties"
 )
 
 // request is one line to an app that speaks the stdio protocol (docs/stdio.md).
@@ -33,13 +34,13 @@ type calls struct {
 
 	mu      sync.Mutex
 	next    int
-	waiting map[int]chan response
+	waiting map[int]chan answer
 	closed  bool
 	done    chan struct{}
 }
 
 func newCalls(p *proc.Process) *calls {
-	c := &calls{process: p, waiting: map[int]chan response{}, done: make(chan struct{})}
+	c := &calls{process: p, waiting: map[int]chan answer{}, done: make(chan struct{})}
 	go c.listen()
 	return c
 }
@@ -62,33 +63,46 @@ func (c *calls) listen() {
 		delete(c.waiting, r.ID)
 		c.mu.Unlock()
 		if ch != nil {
-			ch <- r
+			ch <- r.answer()
 		}
 	}
 }
 
+func (r response) answer() answer {
+	if *r.OK {
+		return answer{outcome: properties.OK}
+	}
+	return answer{outcome: properties.Failed, why: r.Error}
+}
+
+// open has nothing to open.
+func (c *calls) open(context.Context) (line, error) { return c, nil }
+
 // ask sends one request. The channel yields the answer, or is closed when the
 // process died first.
-func (c *calls) ask(op, order, customer string) (<-chan response, error) {
-	ch := make(chan response, 1)
+func (c *calls) ask(op string, o scenario.Order) <-chan answer {
+	ch := make(chan answer, 1)
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
 		close(ch)
-		return ch, nil
+		return ch
 	}
 	c.next++
-	r := request{ID: c.next, Op: op, Order: order, Customer: customer}
+	r := request{ID: c.next, Op: op, Order: o.Order, Customer: o.Customer}
 	c.waiting[r.ID] = ch
 	c.mu.Unlock()
-	line, err := json.Marshal(r)
+	text, err := json.Marshal(r)
 	if err != nil {
-		return nil, fmt.Errorf("write the request for order %s: %w", order, err)
+		panic(err) // three texts and a number always encode
 	}
 	// A failed write means that the process is dying: close tells.
-	_, _ = c.process.Stdin().Write(append(line, '\n'))
-	return ch, nil
+	_, _ = c.process.Stdin().Write(append(text, '\n'))
+	return ch
 }
+
+// hangUp has nothing to close.
+func (c *calls) hangUp() {}
 
 // close waits until the answers that the process wrote before it died were
 // read; the calls that still wait have ended then.

@@ -186,7 +186,7 @@ func (d *drain) decide(ctx context.Context, out *properties.Drain, healthy bool)
 			"healthy", out.Healthy, "backlog", d.ledgers.backlog, "pending", d.ledgers.pending, "relays in flight", d.t.relaysInFlight(),
 			"silence", d.since(d.t.rec.tally().lastAny))
 	}
-	budget := max(budgetLeast, 20*d.t.promise().Time, 3*time.Duration(d.ledgers.ackWait))
+	budget := max(budgetLeast, 20*d.t.promise().Time, 3*time.Duration(d.ledgers.ackWait)) + d.t.startBudget()
 	if missing == 0 {
 		d.zeroSince = time.Time{}
 		if unapplied == 0 {
@@ -209,7 +209,7 @@ func (d *drain) decide(ctx context.Context, out *properties.Drain, healthy bool)
 	}
 	if promise := d.t.promise(); !out.Healthy && out.Time > max(silentLeast, 10*promise.Time) && d.t.rec.tally().never {
 		out.Basis = properties.BasisNone
-		out.Why = "no relay has talked to Postgres or to the broker through its proxy: it does not run as it should, or its addresses are not those that the harness gave it"
+		out.Why = "no relay has talked to Postgres or to the broker through its proxy: it does not run as it should, or its addresses are not those that the harness gave it" + d.t.late()
 		return true, nil
 	}
 	if d.hopeless() {
@@ -219,7 +219,7 @@ func (d *drain) decide(ctx context.Context, out *properties.Drain, healthy bool)
 	}
 	if d.taken() > budget {
 		out.Basis = properties.BasisNone
-		out.Why = fmt.Sprintf("after %v %d orders had no event and %d effects were missing, without evidence why", budget, missing, unapplied)
+		out.Why = fmt.Sprintf("after %v %d orders had no event and %d effects were missing, without evidence why", budget, missing, unapplied) + d.t.late()
 		return true, nil
 	}
 	return false, nil

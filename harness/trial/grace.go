@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/outboxtest/outboxtest/targets"
 )
 
 const (
@@ -51,7 +53,7 @@ func (d *drain) redelivery() time.Duration {
 // nothing for them, and their effects have not changed, for long enough.
 func (d *drain) graceSpent(healthy bool) bool {
 	applied := fmt.Sprint(d.ledgers.applied, d.ledgers.backlog)
-	if !healthy || !d.ledgers.nothingHeld() || applied != d.applied {
+	if !healthy || d.t.isLate(targets.RoleConsumer) || !d.ledgers.nothingHeld() || applied != d.applied {
 		d.heldSince, d.applied = time.Time{}, applied
 		return false
 	}

@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/outboxtest/outboxtest/faults/proc"
 	"github.com/outboxtest/outboxtest/harness/roles"
@@ -25,7 +24,12 @@ type Config struct {
 	Self func(role string) (argv, env []string)
 	// Dir holds the logs of the trial under way.
 	Dir string
-	Log *slog.Logger
+	// Files takes what the instances of the trial under way have of their own:
+	// texts with passwords. Nothing is left there after a trial.
+	Files string
+	// Ports are shared by the jobs of a run; nil makes some.
+	Ports *Ports
+	Log   *slog.Logger
 }
 
 // Job executes trials of one target on one stack, one after another.
@@ -36,6 +40,8 @@ type Job struct {
 	guard  *proc.Guard
 	self   func(role string) (argv, env []string)
 	dir    string
+	files  string
+	ports  *Ports
 	log    *slog.Logger
 
 	trials   int
@@ -50,31 +56,25 @@ type Job struct {
 // within the promise ends the trial without evidence.
 func (j *Job) ProveSegments() { j.proving = true }
 
-// NewJob applies the target's schema to a template database and is then ready
-// for trials.
+// NewJob makes the target's schema in a template database and is then ready for
+// trials. What the target builds is built by then, see [Build].
 func NewJob(ctx context.Context, c Config) (*Job, error) {
 	reader, err := c.Target.Event.Compile()
 	if err != nil {
 		return nil, &TargetError{What: "event: " + err.Error()}
 	}
-	j := &Job{target: c.Target, reader: reader, stack: c.Stack, guard: c.Guard, self: c.Self, dir: c.Dir, log: c.Log}
+	j := &Job{target: c.Target, reader: reader, stack: c.Stack, guard: c.Guard, self: c.Self, dir: c.Dir, ports: c.Ports, log: c.Log}
 	if j.log == nil {
 		j.log = slog.New(slog.DiscardHandler)
 	}
-	err = j.stack.Postgres.Template(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		for i, sql := range c.Target.SchemaSQL {
-			if _, err := conn.Exec(ctx, sql); err != nil {
-				return &TargetError{What: fmt.Sprintf("schema file %d of %d cannot be applied: %v", i+1, len(c.Target.SchemaSQL), err)}
-			}
-		}
-		if c.Target.Consumer == nil {
-			if _, err := conn.Exec(ctx, roles.ConsumerSchema); err != nil {
-				return fmt.Errorf("make the tables of the harness's own consumer: %w", err)
-			}
-		}
-		return nil
-	})
-	if err != nil {
+	if j.ports == nil {
+		j.ports = NewPorts()
+	}
+	// It is told to processes that have other working directories.
+	if j.files, err = filepath.Abs(c.Files); err != nil {
+		return nil, fmt.Errorf("the path of the instances' files: %w", err)
+	}
+	if err := j.stack.Postgres.Template(ctx, j.makeTemplate); err != nil {
 		return nil, fmt.Errorf("prepare the template database: %w", err)
 	}
 	return j, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/outboxtest/outboxtest/harness/stack"
 	"github.com/outboxtest/outboxtest/properties"
+	"github.com/outboxtest/outboxtest/targets"
 )
 
 // maxRows bounds what is read of a ledger: a query that returns more is not
@@ -32,12 +33,14 @@ type ledgers struct {
 	// effects and at are the recorder's count and the time of the last reading.
 	effects int
 	at      time.Time
-	// known maps a row's own id to its order's token, from every reading.
-	known map[string]string
+	orders  *orders
+	// known are the rows' own ids, from every reading.
+	known rowIDs
 }
 
 func newLedgers(t *trial) *ledgers {
-	return &ledgers{t: t, recorded: map[string]bool{}, known: map[string]string{}}
+	placed, aborted := t.scenario.Orders()
+	return &ledgers{t: t, recorded: map[string]bool{}, orders: newOrders(slices.Concat(placed, aborted)), known: rowIDs{}}
 }
 
 // refresh takes a reading if the wire showed anything that may have changed a
@@ -88,33 +91,52 @@ func (l *ledgers) read(ctx context.Context) error {
 }
 
 func (l *ledgers) readCommitted(ctx context.Context) error {
+	rows, err := l.committedRows(ctx)
+	if err != nil {
+		return err
+	}
+	l.committed = rows
+	for _, row := range rows {
+		l.known.note(row.ID, row.Order)
+	}
+	return nil
+}
+
+// committedRows returns the rows of the committed query, those of the trial's
+// orders by their tokens. It may be called beside any other reading.
+func (l *ledgers) committedRows(ctx context.Context) (list []properties.Row, err error) {
 	rows, err := l.t.db.Conn().Query(ctx, l.t.job.target.Committed)
 	if err != nil {
-		return &TargetError{What: "the committed query fails: " + err.Error(), Mend: "it returns the order's token and optionally the row's own id"}
+		return nil, &TargetError{What: "the committed query fails: " + err.Error(), Mend: "it returns the order's token and optionally the row's own id"}
 	}
 	defer rows.Close()
-	l.committed = nil
 	for rows.Next() {
 		values, err := rows.Values()
 		if err != nil {
-			return &TargetError{What: "the committed query's rows cannot be read: " + err.Error()}
+			return nil, &TargetError{What: "the committed query's rows cannot be read: " + err.Error()}
 		}
 		if len(values) < 1 || len(values) > 2 {
-			return &TargetError{What: fmt.Sprintf("the committed query returns %d columns", len(values)), Mend: "it returns the order's token and optionally the row's own id"}
+			return nil, &TargetError{What: fmt.Sprintf("the committed query returns %d columns", len(values)), Mend: "it returns the order's token and optionally the row's own id"}
 		}
 		row := properties.Row{Order: text(values[0])}
+		token, err := l.orders.find(row.Order)
+		switch {
+		case err != nil:
+			return nil, &TargetError{What: "the first column of the committed query: " + err.Error()}
+		case token != "":
+			row.Order = token
+		}
 		if len(values) == 2 {
 			row.ID = text(values[1])
-			l.known[row.ID] = row.Order
 		}
-		if l.committed = append(l.committed, row); len(l.committed) > maxRows {
-			return &TargetError{What: fmt.Sprintf("the committed query returns more than %d rows", maxRows)}
+		if list = append(list, row); len(list) > maxRows {
+			return nil, &TargetError{What: fmt.Sprintf("the committed query returns more than %d rows", maxRows)}
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return &TargetError{What: "the committed query fails: " + err.Error()}
+		return nil, &TargetError{What: "the committed query fails: " + err.Error()}
 	}
-	return nil
+	return list, nil
 }
 
 func (l *ledgers) readLog(ctx context.Context) error {
@@ -125,19 +147,15 @@ func (l *ledgers) readLog(ctx context.Context) error {
 	l.lastSeq = log.Last
 	l.missing += len(log.Gone)
 	for _, m := range log.Messages {
-		out := properties.Message{Position: m.Sequence}
-		fields, err := l.t.rec.read.Read(m.Subject, m.Header, m.Data)
-		switch {
-		case err != nil:
-			out.Unread = err.Error()
-		case !fields.Event:
+		events := l.t.rec.read.Events(targets.Message{Topic: m.Subject, Key: m.Subject, Header: m.Header, Body: m.Data})
+		if len(events) == 0 {
 			l.other++
-			continue
-		default:
-			out.Order, out.EventID, out.Key = fields.Order, fields.ID, fields.Key
 		}
-		if l.log = append(l.log, out); len(l.log) > maxRows {
-			return &TargetError{What: fmt.Sprintf("the broker's log holds more than %d messages of one trial", maxRows)}
+		for part, e := range events {
+			l.log = append(l.log, l.logged(m.Sequence, part, e))
+		}
+		if len(l.log) > maxRows {
+			return &TargetError{What: fmt.Sprintf("the broker's log holds more than %d events of one trial", maxRows)}
 		}
 	}
 	return nil
@@ -235,12 +253,4 @@ func (l *ledgers) put(reading properties.Ledger) {
 		l.recorded[key] = true
 	}
 	l.t.rec.add(properties.Event{Kind: properties.KindLedger, Ledger: &reading})
-}
-
-// token is the order that an event names, by its token or by the row's own id.
-func (l *ledgers) token(named string) string {
-	if order, ok := l.known[named]; ok {
-		return order
-	}
-	return named
 }

@@ -138,9 +138,13 @@ func (r *recorder) readMessage(w *properties.Wire, m *frame.Message) {
 	if w.Label != "publish" && w.Label != "deliver" {
 		return
 	}
-	if fields, err := r.read.Read(m.Subject, m.Header, m.Data); err == nil && fields.Event {
-		w.Order, w.EventID = fields.Order, fields.ID
+	var carried []properties.Carried
+	for _, e := range r.read.Events(targets.Message{Topic: m.Subject, Key: m.Subject, Header: m.Header, Body: m.Data}) {
+		if e.Err == nil && e.Event {
+			carried = append(carried, properties.Carried{Order: e.Order, EventID: e.ID})
+		}
 	}
+	w.Carry(carried)
 }
 
 // count keeps the relays' tally. Only whole exchanges count, and connecting is

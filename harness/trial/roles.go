@@ -4,19 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
 	"path/filepath"
 	"slices"
-	"sort"
-	"strings"
 
 	"github.com/outboxtest/outboxtest/faults"
-	"github.com/outboxtest/outboxtest/faults/proc"
 	"github.com/outboxtest/outboxtest/faults/wire/frame"
 	"github.com/outboxtest/outboxtest/faults/wire/natswire"
 	"github.com/outboxtest/outboxtest/faults/wire/pgwire"
-	"github.com/outboxtest/outboxtest/harness/roles"
 	"github.com/outboxtest/outboxtest/harness/stack"
 	"github.com/outboxtest/outboxtest/properties"
 	"github.com/outboxtest/outboxtest/targets"
@@ -56,79 +50,37 @@ func (t *trial) prepareInstance(id faults.Instance) error {
 	if err != nil {
 		return fmt.Errorf("make the proxy of %s to the broker: %w", id, err)
 	}
-	spec, err := t.spec(id, t.addresses(id, postgres, broker))
+	in, err := t.makeInstance(id, t.addresses(id, postgres, broker))
 	if err != nil {
 		return err
 	}
-	in := newInstance(t, id, spec)
 	t.instances[id] = in
 	t.order = append(t.order, in)
 	return nil
 }
 
-func (t *trial) addresses(id faults.Instance, postgres, broker string) targets.Addresses {
-	pgHost, pgPort, _ := net.SplitHostPort(postgres)
-	brHost, brPort, _ := net.SplitHostPort(broker)
-	user, password := t.job.stack.Postgres.Credentials()
-	brUser, brPassword := t.job.stack.Broker.Credentials()
-	return targets.Addresses{
-		Postgres: targets.PostgresAddress{
-			URL: t.db.URL(postgres), Host: pgHost, Port: pgPort, User: user, Password: password, Database: t.db.Name},
-		Broker: targets.BrokerAddress{
-			URL: t.job.stack.Broker.URL(broker), Addr: broker, Host: brHost, Port: brPort, User: brUser, Password: brPassword},
-		Topic: stack.PublishSubject(t.stream.Subjects), Stream: t.stream.Name, Instance: id.String(),
+// makeInstance completes the addresses with what is the instance's own.
+func (t *trial) makeInstance(id faults.Instance, a targets.Addresses) (*instance, error) {
+	port, files, err := t.job.equip(id, &a, filepath.Join(t.files, id.String()))
+	if port != nil {
+		t.ports = append(t.ports, port)
 	}
+	if err != nil {
+		return nil, err
+	}
+	spec, err := t.job.spec(id, a, t.logs)
+	if err != nil {
+		return nil, err
+	}
+	p := t.job.process(id.Role)
+	in := newInstance(t, id, spec)
+	in.addresses, in.port, in.files = a, port, files
+	in.ready, in.within = p.Ready, p.StartBudget()
+	return in, nil
 }
 
-// spec says how to start an instance: the manifest's command, the target's Go
-// function in our own binary, or a role of the harness itself.
-func (t *trial) spec(id faults.Instance, a targets.Addresses) (proc.Spec, error) {
-	target := t.job.target
-	var p targets.Process
-	switch id.Role {
-	case "app":
-		p = target.App.Process
-	case "relay":
-		p = target.Relay.Process
-	case "consumer":
-		if target.Consumer != nil {
-			p = target.Consumer.Process
-		}
-	}
-	spec := proc.Spec{
-		Name: id.String(), Dir: target.WorkDir(p), Log: filepath.Join(t.logs, id.String()+".log"),
-		Stdin: id.Role == "app", Stdout: id.Role == "app", Guard: t.job.guard,
-		Secrets: []string{a.Postgres.Password, a.Broker.Password},
-		Env:     append(cleanEnvironment(), targets.Environment(a)...),
-	}
-	own, err := t.job.ownRole(id.Role)
-	switch {
-	case err != nil:
-		return spec, err
-	case own != nil:
-		spec.Argv, spec.Dir = own.Argv, ""
-		spec.Env = append(spec.Env, own.Env...)
-	case target.Go[id.Role] != nil:
-		argv, env := t.job.self(roles.Target(target.Name, id.Role))
-		spec.Argv, spec.Dir = argv, ""
-		spec.Env = append(spec.Env, env...)
-	default:
-		for _, word := range p.Start {
-			expanded, err := targets.Expand(word, a)
-			if err != nil {
-				return spec, fmt.Errorf("%s.start: %w", id.Role, err)
-			}
-			spec.Argv = append(spec.Argv, expanded)
-		}
-	}
-	for _, key := range sortedKeys(p.Env) {
-		expanded, err := targets.Expand(p.Env[key], a)
-		if err != nil {
-			return spec, fmt.Errorf("%s.env.%s: %w", id.Role, key, err)
-		}
-		spec.Env = append(spec.Env, key+"="+expanded)
-	}
-	return spec, nil
+func (t *trial) addresses(id faults.Instance, postgres, broker string) targets.Addresses {
+	return t.job.addresses(id, t.db.Name, postgres, broker, t.stream)
 }
 
 // start starts the instances of the roles that match.
@@ -138,13 +90,17 @@ func (t *trial) start(match func(role string) bool) error {
 			continue
 		}
 		if err := in.start(); err != nil {
-			return &TargetError{Instance: in.id.String(), What: "does not start: " + errors.Unwrap(err).Error(), Mend: "check " + in.id.Role + ".start in the manifest"}
+			var cannot *startError
+			if !errors.As(err, &cannot) {
+				return err // the machine's trouble
+			}
+			return &TargetError{Instance: in.id.String(), What: "does not start: " + cannot.err.Error(), Mend: "check " + in.id.Role + ".start in the manifest"}
 		}
 	}
 	return nil
 }
 
-// relaysUp reports whether every relay runs, and the relays have been seen on
+// relaysUp reports whether every relay runs and is ready, and the relays have been seen on
 // their links. One that was seen and does not come back to a link that has been
 // healed is what the harness looks for; one that was never seen may go past its
 // proxies.
@@ -153,11 +109,11 @@ func (t *trial) relaysUp() bool {
 		return false
 	}
 	for _, in := range t.order {
-		if in.id.Role == t.relayRole() && !in.running() {
+		if in.id.Role == t.relayRole() && (!in.running() || !in.settled()) {
 			return false
 		}
 	}
-	return true
+	return !t.isLate(t.relayRole())
 }
 
 // relaysSeen reports whether every relay has carried something on both of its
@@ -227,18 +183,4 @@ func (t *trial) lookForBypasses(ctx context.Context) error {
 	}
 	t.rec.add(properties.Event{Kind: properties.KindLedger, Ledger: ledger})
 	return nil
-}
-
-// cleanEnvironment is ours, without what an outer harness may have set.
-func cleanEnvironment() []string {
-	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "OUTBOXTEST_") })
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
 }

@@ -60,7 +60,11 @@ func (t *trial) whyBroken(ended properties.Drain) string {
 func (t *trial) playSegment(ctx context.Context, i int, s scenario.Segment) error {
 	held := s.Pace == scenario.Batch
 	if i == 0 {
-		if err := t.start(func(role string) bool { return role != "relay" || !held }); err != nil {
+		first := func(role string) bool { return role != "relay" || !held }
+		if err := t.start(first); err != nil {
+			return err
+		}
+		if err := t.awaitReady(ctx, first); err != nil {
 			return err
 		}
 		t.board.Start()

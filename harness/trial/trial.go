@@ -57,7 +57,10 @@ type trial struct {
 	board   *wire.Board
 	warden  *warden
 	ledgers *ledgers
+	web     *web // nil where the app is not asked by HTTP
 	logs    string
+	files   string  // the folder of the instances' files; it may not be there
+	ports   []*port // to be given back
 
 	instances map[faults.Instance]*instance
 	order     []*instance // in the order of their start
@@ -87,10 +90,15 @@ func (j *Job) Run(ctx context.Context, s scenario.Scenario, baseline *properties
 	}
 	t.warden = newWarden(t)
 	t.ledgers = newLedgers(t)
+	if t.web, err = newWeb(j.target.App); err != nil {
+		return Outcome{}, err
+	}
 	if t.logs, err = j.logFolder(); err != nil {
 		return Outcome{}, err
 	}
 	out.Logs = t.logs
+	t.files = filepath.Join(j.files, filepath.Base(t.logs))
+	defer func() { err = errors.Join(err, t.removeOwn()) }()
 	if t.db, err = j.stack.Postgres.Database(ctx); err != nil {
 		return out, fmt.Errorf("make the trial's database: %w", err)
 	}
@@ -209,16 +217,21 @@ func (t *trial) finish() []properties.Event {
 	t.rec.add(properties.Event{Kind: properties.KindEnd})
 	events, _ := t.rec.history()
 	for _, e := range events {
-		switch {
-		case e.Wire != nil:
-			e.Wire.Order = t.ledgers.token(e.Wire.Order)
-		case e.Ledger != nil:
-			for i := range e.Ledger.Log {
-				e.Ledger.Log[i].Order = t.ledgers.token(e.Ledger.Log[i].Order)
-			}
-		}
+		t.ledgers.settle(e)
 	}
 	return events
+}
+
+// removeOwn removes what the instances had of their own.
+func (t *trial) removeOwn() error {
+	var errs []error
+	for _, p := range t.ports {
+		errs = append(errs, p.giveBack())
+	}
+	if err := os.RemoveAll(t.files); err != nil {
+		errs = append(errs, fmt.Errorf("remove the files of the trial's instances: %w", err))
+	}
+	return errors.Join(errs...)
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

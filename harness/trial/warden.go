@@ -168,15 +168,24 @@ func (w *warden) kill(ctx context.Context, f wire.Firing) {
 }
 
 // revive starts an instance again that exited by itself, as a supervisor
-// would. Without a planned fault an exit is the target's mistake.
+// would. Without a planned fault an exit is the target's mistake, unless its limits
+// say that it counts on that supervisor.
 func (w *warden) revive(ctx context.Context, in *instance) {
 	w.hurt()
-	if !w.t.faulted() {
-		w.fail(&TargetError{Instance: in.id.String(), What: "exited by itself, without a fault", Mend: in.tail()})
+	if err := in.usurped(); err != nil {
+		w.fail(err)
+		return
+	}
+	supervised := w.t.job.target.Limits.ExitsOnError
+	if !w.t.faulted() && (!supervised || in.exited() > maxExits) {
+		w.fail(&TargetError{Instance: in.id.String(), What: "exited by itself, without a fault: it " + in.ended(), Mend: in.tail()})
 		return
 	}
 	w.mu.Lock()
 	w.down++
+	if supervised && len(w.inForce) > 0 {
+		in.excuse() // it says that it does so while a server fails it
+	}
 	if in.exited() > maxExits && w.gaveUp == "" {
 		w.gaveUp = fmt.Sprintf("%s keeps exiting by itself, also after %d restarts; %s", in.id, maxExits, in.tail())
 	}
@@ -227,11 +236,13 @@ func (w *warden) hurt() {
 }
 
 // health tells since when everything has been healed and running, and whether
-// it is so now.
+// it is so now. What may yet be ready in time is not healthy; what is late is no
+// different from what is up and does nothing.
 func (w *warden) health() (since time.Time, now bool, failure error) {
+	starting := w.t.anyStarting()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.lastHurt, len(w.inForce) == 0 && w.down == 0, w.failure
+	return w.lastHurt, len(w.inForce) == 0 && w.down == 0 && !starting, w.failure
 }
 
 // lost tells why an instance is not restarted any more; empty when none is.

@@ -43,7 +43,7 @@ func waiting(t *testing.T, c *clock, ledgers *ledgers, promise targets.Drain) *d
 	t.Helper()
 	j := &Job{target: targets.Target{Manifest: targets.Manifest{Drain: promise}}, log: slog.New(slog.DiscardHandler)}
 	tr := &trial{job: j, rec: newRecorder(nil, false, c.read), ledgers: ledgers, board: wire.New(wire.Options{})}
-	ledgers.t = tr
+	ledgers.t, ledgers.orders = tr, newOrders([]string{"o1"})
 	tr.warden = newWarden(tr)
 	tr.rec.observe(wire.Observation{
 		Link: faults.Link{Instance: faults.Instance{Role: "relay"}, Server: faults.Postgres},

@@ -2,8 +2,6 @@ package trial
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -30,9 +28,9 @@ func (t *trial) work(ctx context.Context, s scenario.Segment) error {
 		var err error
 		switch {
 		case step.Place != nil:
-			t.call(ctx, first, "place", *step.Place)
+			t.call(ctx, first, opPlace, *step.Place)
 		case step.Abort != nil:
-			t.call(ctx, first, "abort", *step.Abort)
+			t.call(ctx, first, opAbort, *step.Abort)
 		default:
 			err = t.overlap(ctx, s.Pace, step.Overlap[0], step.Overlap[1])
 		}
@@ -56,95 +54,54 @@ func (t *trial) work(ctx context.Context, s scenario.Segment) error {
 
 // call asks one instance of the app for an order and records how it ended.
 func (t *trial) call(ctx context.Context, id faults.Instance, op string, o scenario.Order) {
-	outcome, why := t.ask(ctx, t.instances[id], op, o)
-	t.rec.add(properties.Event{Kind: properties.KindAnswer, Answer: &properties.Answer{Op: op, Order: o.Order, Outcome: outcome, Error: why}})
+	a := t.ask(ctx, t.instances[id], op, o)
+	t.rec.add(properties.Event{Kind: properties.KindAnswer, Answer: &properties.Answer{
+		Op: op, Order: o.Order, Outcome: a.outcome, Error: a.why, Accepted: a.accepted}})
 }
 
-func (t *trial) ask(ctx context.Context, in *instance, op string, o scenario.Order) (properties.Outcome, string) {
+func (t *trial) ask(ctx context.Context, in *instance, op string, o scenario.Order) answer {
 	limit := time.NewTimer(answerLimit)
 	defer limit.Stop()
 	called := properties.Event{Kind: properties.KindCall, Call: &properties.Call{Op: op, Order: o.Order, Customer: o.Customer, Instance: in.id.String()}}
-	c, err := t.waitUp(ctx, in, called, limit.C)
+	if a := t.introduce(ctx, in, o, limit.C); a.outcome != properties.OK {
+		t.rec.add(called)
+		return t.told(ctx, a)
+	}
+	c, l, err := t.reach(ctx, in, &called, limit.C)
 	if err != nil {
 		t.rec.add(called)
-		return properties.Unknown, err.Error()
+		return unanswered(err.Error())
 	}
-	answer, err := c.ask(op, o.Order, o.Customer)
+	a := t.told(ctx, t.await(ctx, in, c, op+" "+o.Order, l.ask(op, o), limit.C))
+	if a.accepted {
+		return t.awaitCommitted(ctx, in, o.Order)
+	}
+	return a
+}
+
+// introduce has the app know the order's customer, where that takes requests of
+// its own and has not been done yet.
+func (t *trial) introduce(ctx context.Context, in *instance, o scenario.Order, limit <-chan time.Time) answer {
+	if t.web == nil || !t.web.stranger(o.Customer) {
+		return answer{outcome: properties.OK}
+	}
+	c, l, err := t.reach(ctx, in, nil, limit)
 	if err != nil {
-		return properties.Unknown, err.Error()
+		return unanswered(err.Error())
 	}
-	var hurtSince time.Time
-	for {
-		change := t.rec.wait()
-		if !t.warden.hurting(in.id) {
-			hurtSince = time.Time{}
-		} else if hurtSince.IsZero() {
-			hurtSince = time.Now()
-		} else if time.Since(hurtSince) >= hurtLimit {
-			return properties.Unknown, "gave up while a fault was in force on " + in.id.String()
-		}
-		tick := time.NewTimer(hurtLimit)
-		select {
-		case r, alive := <-answer:
-			tick.Stop()
-			switch {
-			case !alive && c.deaf():
-				t.silent(in, "closed its standard output, where its answers should come")
-				return properties.Unknown, "the app closed its output before it answered"
-			case !alive:
-				return properties.Unknown, "the app's process died before it answered"
-			case *r.OK:
-				return properties.OK, ""
-			}
-			return properties.Failed, r.Error
-		case <-change:
-			tick.Stop()
-		case <-tick.C:
-		case <-limit.C:
-			tick.Stop()
-			t.silent(in, fmt.Sprintf("did not answer %s %s within %v", op, o.Order, answerLimit))
-			return properties.Unknown, "no answer"
-		case <-ctx.Done():
-			tick.Stop()
-			return properties.Unknown, ctx.Err().Error()
-		}
+	a := t.await(ctx, in, c, "the requests for customer "+o.Customer, l.ask(opIntroduce, o), limit)
+	if a.outcome == properties.Unknown {
+		a.outcome = properties.Failed // the order was not asked for
 	}
+	return a
 }
 
-// silent notes an app that does not speak the protocol. Without a fault there
-// is nothing to learn from such a target.
-func (t *trial) silent(in *instance, what string) {
-	if !t.faulted() {
-		t.warden.fail(&TargetError{Instance: in.id.String(), What: what, Mend: "it takes one JSON line and answers with one, see docs/stdio.md; " + in.tail()})
-		return
+// told takes note of an answer that is wrong where there is no fault.
+func (t *trial) told(ctx context.Context, a answer) answer {
+	if a.wrong != nil && !t.faulted() && ctx.Err() == nil {
+		t.warden.fail(a.wrong)
 	}
-	t.rec.problem(in.id.String() + " " + what)
-}
-
-// waitUp waits until the instance has a process to talk to, and records the
-// call as made to that process.
-func (t *trial) waitUp(ctx context.Context, in *instance, called properties.Event, limit <-chan time.Time) (*calls, error) {
-	for {
-		c, up := in.conversation(called)
-		if c != nil {
-			return c, nil
-		}
-		if _, _, failure := t.warden.health(); failure != nil {
-			return nil, failure
-		}
-		if lost := t.warden.lost(); lost != "" {
-			return nil, errors.New(lost)
-		}
-		select {
-		case <-up:
-		case <-t.rec.wait():
-		case <-limit:
-			t.rec.problem(fmt.Sprintf("%s was not running for %v", in.id, answerLimit))
-			return nil, fmt.Errorf("%s is not running", in.id)
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
+	return a
 }
 
 // overlap places two orders on two instances of the app: the first one's
@@ -153,12 +110,18 @@ func (t *trial) waitUp(ctx context.Context, in *instance, called properties.Even
 // wire, there is nothing to keep back and the orders simply follow each other.
 func (t *trial) overlap(ctx context.Context, pace scenario.Pace, late, early scenario.Order) error {
 	lateApp, earlyApp := faults.Instance{Role: "app", Index: 0}, faults.Instance{Role: "app", Index: 1}
+	// What comes before the orders is not to be held in their place. Where it
+	// fails, the order says so.
+	limit := time.NewTimer(answerLimit)
+	defer limit.Stop()
+	t.introduce(ctx, t.instances[lateApp], late, limit.C)
+	t.introduce(ctx, t.instances[earlyApp], early, limit.C)
 	hold := t.board.HoldNext(faults.Link{Instance: lateApp, Server: faults.Postgres}, "commit")
 	defer hold.Release()
 	answered := make(chan struct{})
 	t.callers.Go(func() {
 		defer close(answered)
-		t.call(ctx, lateApp, "place", late)
+		t.call(ctx, lateApp, opPlace, late)
 	})
 	select {
 	case <-hold.Held():
@@ -167,7 +130,7 @@ func (t *trial) overlap(ctx context.Context, pace scenario.Pace, late, early sce
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	t.call(ctx, earlyApp, "place", early)
+	t.call(ctx, earlyApp, opPlace, early)
 	if pace != scenario.Batch {
 		if err := t.awaitEvent(ctx, early.Order, func() bool { return t.heldUntil(lateApp) }); err != nil {
 			return err
