@@ -6,6 +6,9 @@ package properties
 type Baseline struct {
 	// Events counts the event ids that the log held for each order.
 	Events map[string]int `json:"events"`
+	// OrderWrites: every order's row was written by a statement of the app on the
+	// table of the orders, in a transaction that was seen to commit.
+	OrderWrites bool `json:"order_writes,omitempty"`
 }
 
 // BaselineOf returns the baseline of a fault-free history, or nil when the
@@ -15,7 +18,7 @@ func BaselineOf(h []Event) *Baseline {
 		return nil
 	}
 	ix := newIndex(h)
-	return &Baseline{Events: ix.idsOfOrders()}
+	return &Baseline{Events: ix.idsOfOrders(), OrderWrites: ix.orderWrites}
 }
 
 // idsOfOrders counts the event ids of each order in the log.

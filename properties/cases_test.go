@@ -60,6 +60,39 @@ func ghostEnd(b *builder) []Event {
 	return b.relay().apply("o1", "o2").drain(BasisComplete).end()
 }
 
+// eventApart publishes the event of an order that is rolled back: the statements
+// are what the app does beside. The row of placed, if any, is written by the app's
+// own statement on the table of the orders.
+func eventApart(placed string, beside ...string) []Event {
+	b := begin("o1")
+	b.trial.Aborts, b.trial.OrderTable = []string{"o2"}, "orders"
+	if placed != "" {
+		b.place(placed)
+	} else {
+		b.call("o1").sql(app, "begin", "insert requests", "insert outbox", "commit").answer("o1", OK).row("o1")
+	}
+	b.call("o2").sql(app, "begin", work, "rollback")
+	if len(beside) == 1 {
+		b.next(app, beside[0], request, sealed)
+	} else {
+		b.sql(app, beside...)
+	}
+	return b.answer("o2", OK).relay("o1", "o2").apply("o1", "o2").drain(BasisComplete).end()
+}
+
+// killedBetween commits the event of o2 on one connection and never the order, on
+// another.
+func killedBetween(known bool) []Event {
+	b := struck(killCommit, "o1", "o2").place("o1")
+	b.trial.OrderTable, b.trial.Baseline = "orders", &Baseline{Events: map[string]int{"o1": 1, "o2": 1}, OrderWrites: known}
+	b.call("o2").sql(app, "begin", work)
+	first := b.conns[app]
+	delete(b.conns, app)
+	b.sql(app, "connect", "begin", "insert outbox", "commit").killApp()
+	b.add(Event{Kind: KindWire, Wire: &Wire{Link: app, Conn: first, What: WireClose}})
+	return b.relay("o1", "o2").apply("o1", "o2").drain(BasisComplete).end()
+}
+
 const hangBroker = `hang app.0/broker at clock 5ms`
 
 // refused has the broker away while o2 is placed.
@@ -388,6 +421,27 @@ func cases() []judgedCase {
 			b.relay("o1", "o2").apply("o1", "o2").drain(BasisComplete)
 			b.committed = nil
 			return b.end()
+		}, verdict: u, ghost: u, why: "or the commit was of something else"},
+		{name: "event of an abort in a transaction of its own", history: func() []Event {
+			return eventApart("o1", "begin", "insert outbox", "commit")
+		}, verdict: Fail, ghost: Fail, summary: "which the business rolled back"},
+		{name: "event of an abort beside a call of who knows what", history: func() []Event {
+			return eventApart("o1", "begin", "select record()", "commit")
+		}, verdict: u, ghost: u, why: "or the commit was of something else"},
+		{name: "event of an abort beside a write of the orders", history: func() []Event {
+			return eventApart("o1", "begin", "insert outbox", "update orders", "commit")
+		}, verdict: u, ghost: u, why: "or the commit was of something else"},
+		{name: "event of an abort in a statement of its own", history: func() []Event {
+			return eventApart("o1", "insert outbox; select")
+		}, verdict: Fail, ghost: Fail},
+		{name: "event of an abort where orders come in by a trigger", history: func() []Event {
+			return eventApart("", "begin", "insert outbox", "commit")
+		}, verdict: u, ghost: u, why: "or the commit was of something else"},
+		{name: "killed between the transactions of the event and of the order", history: func() []Event {
+			return killedBetween(true)
+		}, verdict: Fail, ghost: Fail, summary: "o2, which never committed"},
+		{name: "killed between two transactions, of which nothing is known", history: func() []Event {
+			return killedBetween(false)
 		}, verdict: u, ghost: u, why: "or the commit was of something else"},
 		{name: "commit of another at the same time", history: func() []Event {
 			b := begin("o1", "o2").call("o2").publish("app.0/broker", "o2").place("o1").answer("o2", Failed)

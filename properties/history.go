@@ -64,6 +64,9 @@ type Trial struct {
 	// Promise is the manifest's drain: with everything healthy an event is out
 	// within this many polls and this time, whichever takes longer.
 	Promise Promise `json:"promise"`
+	// OrderTable is the one table that the committed query reads, as labels spell
+	// it; empty where there are several, or it is not known.
+	OrderTable string `json:"order_table,omitempty"`
 	// Pending tells whether the manifest has a query for what is still to do.
 	Pending bool `json:"pending"`
 	// Faults are the planned faults, one line each; empty for a fault-free run.

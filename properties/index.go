@@ -12,6 +12,8 @@ type index struct {
 	// relayInApp: the app's process also publishes, so that a commit on its
 	// link need not be an order's.
 	relayInApp bool
+	// orderWrites: an order's commit has a statement on the table of the orders.
+	orderWrites bool
 
 	calls   map[string]*Event // by order
 	answers map[string]*Event // by order
@@ -96,6 +98,7 @@ func newIndex(h []Event) *index {
 		}
 	}
 	ix.resolve()
+	ix.orderWrites = ix.learnOrderWrites()
 	return ix
 }
 

@@ -199,7 +199,7 @@ func (t *trial) open(baseline *properties.Baseline) {
 		Version: properties.Version, Target: target.Name, Orders: placed, Aborts: aborted,
 		Consumers: t.job.consumers(), Claims: target.Claims,
 		Promise: properties.Promise{Polls: t.promise().Polls, Time: t.promise().Time},
-		Pending: target.Pending != "", Roles: t.job.roles(),
+		OrderTable: orderTable(target.Committed), Pending: target.Pending != "", Roles: t.job.roles(),
 		Baseline: baseline,
 	}
 	for _, f := range t.scenario.AllFaults() {
