@@ -76,8 +76,7 @@ func (s Space) fault(t *rapid.T, of scenario.Scenario) faults.Fault {
 // reach: an occurrence in proportion to its orders.
 func (s Space) at(t *rapid.T, at spot, m faults.Moment, do faults.Kind, of scenario.Scenario) faults.Fault {
 	placed, _ := of.Orders()
-	most := at.most * len(placed) / max(1, s.shape.Orders)
-	p := faults.Point{Link: at.link, Label: at.label, N: rapid.IntRange(1, max(1, most)).Draw(t, "occurrence"), Moment: m}
+	p := faults.Point{Link: at.link, Label: at.label, N: rapid.IntRange(1, max(1, at.per*len(placed))).Draw(t, "occurrence"), Moment: m}
 	if at.link.Role == "relay" && of.Replicas > 1 {
 		p.Link.Index = faults.Any
 	}

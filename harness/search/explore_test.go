@@ -45,3 +45,26 @@ func TestDrawKeepsToWhatTheTargetCanDo(t *testing.T) {
 		}
 	}
 }
+
+// TestAnOccurrenceIsOneThatTheOrdersCanReach: the runs do not all place as many
+// orders as were asked for.
+func TestAnOccurrenceIsOneThatTheOrdersCanReach(t *testing.T) {
+	space := NewSpace(Shape{Target: "polling", Orders: 1, Overlaps: true}, []Recording{overlapped(true)}, 1, nil)
+	reached := 0
+	for i := range 500 {
+		s := space.Draw(1, i)
+		placed, _ := s.Orders()
+		for _, f := range s.Faults {
+			if f.At == nil || f.At.Label != "update outbox" {
+				continue
+			}
+			reached++
+			if f.At.N > len(placed) {
+				t.Fatalf("draw %d strikes %s of %d orders", i, f.At, len(placed))
+			}
+		}
+	}
+	if reached == 0 {
+		t.Error("no draw strikes what three orders showed three times")
+	}
+}

@@ -28,7 +28,8 @@ type spot struct {
 	link    faults.Link
 	label   string
 	moments []faults.Moment
-	most    int // the highest occurrence seen in a run
+	// per is the most occurrences for each order that a run placed, rounded up.
+	per int
 }
 
 // NewSpace learns from recorded runs where a fault can strike. Replicas is the
@@ -44,6 +45,8 @@ func NewSpace(shape Shape, recordings []Recording, replicas int, kinds []faults.
 	index := map[string]int{}
 	for _, rec := range recordings {
 		begin := workloadBegin(rec.History)
+		placed, _ := rec.Run.Scenario.Orders()
+		orders := max(1, len(placed))
 		for _, e := range rec.History {
 			if e.Wire != nil {
 				s.last = max(s.last, e.At-begin)
@@ -66,7 +69,7 @@ func NewSpace(shape Shape, recordings []Recording, replicas int, kinds []faults.
 				index[key] = i
 				s.points = append(s.points, spot{link: x.link, label: x.label, moments: x.moments()})
 			}
-			s.points[i].most = max(s.points[i].most, occurrence)
+			s.points[i].per = max(s.points[i].per, (occurrence+orders-1)/orders)
 		}
 	}
 	s.all = s.aims()
