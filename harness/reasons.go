@@ -3,6 +3,8 @@ package harness
 import (
 	"fmt"
 	"regexp"
+
+	"github.com/outboxtest/outboxtest/properties"
 )
 
 // mostReasons bounds the causes that are told of one property: what a thousand
@@ -39,6 +41,25 @@ func (r *reasons) add(where, reason string) {
 		reason = where + ": " + reason
 	}
 	r.list = append(r.list, cause{key: key, text: reason})
+}
+
+// judged notes why one trial is unknown: by property, where a reason belongs to
+// one, and those that count.
+func (r *reasons) judged(j properties.Judgement) {
+	for _, p := range j.Results {
+		if !p.Claimed {
+			continue
+		}
+		for _, why := range p.Why {
+			r.add(p.Property, why)
+		}
+	}
+	for _, why := range j.Why {
+		r.add("", why)
+	}
+	if j.Blame != "" {
+		r.add("to blame", j.Blame)
+	}
 }
 
 // told are the reasons, and how many there were besides.

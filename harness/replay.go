@@ -20,9 +20,37 @@ type Replayed struct {
 	Failed  int `json:"failed"`
 	Passed  int `json:"passed"`
 	Unknown int `json:"unknown"`
+	// Why says of those that are unknown why they are, each cause once and no
+	// more than a few.
+	Why []string `json:"why,omitempty"`
 	// Judgement is the worst one, and History the trial that it judges.
 	Judgement properties.Judgement `json:"judgement"`
 	History   []properties.Event   `json:"-"`
+	// FirstUnknown is the first trial that is unknown; nil when none is.
+	FirstUnknown []properties.Event `json:"-"`
+
+	why reasons
+}
+
+// count takes note of one more execution.
+func (r *Replayed) count(j properties.Judgement, history []properties.Event) {
+	r.Runs++
+	switch j.Verdict {
+	case properties.Fail:
+		r.Failed++
+	case properties.Pass:
+		r.Passed++
+	default:
+		r.Unknown++
+		if r.FirstUnknown == nil {
+			r.FirstUnknown = history
+		}
+		r.why.judged(j)
+		r.Why = r.why.told()
+	}
+	if r.History == nil || r.Judgement.Verdict.Worse(j.Verdict) != r.Judgement.Verdict {
+		r.Judgement, r.History = j, history
+	}
 }
 
 // Replay executes a scenario the given number of times, on all jobs of the
@@ -70,18 +98,7 @@ func (s *Session) Replay(ctx context.Context, target targets.Target, sc scenario
 			return err
 		}
 		r.findings.lock(func() {
-			out.Runs++
-			switch v.judgement.Verdict {
-			case properties.Fail:
-				out.Failed++
-			case properties.Pass:
-				out.Passed++
-			default:
-				out.Unknown++
-			}
-			if out.History == nil || out.Judgement.Verdict.Worse(v.judgement.Verdict) != out.Judgement.Verdict {
-				out.Judgement, out.History = v.judgement, v.history
-			}
+			out.count(v.judgement, v.history)
 			r.progress("replay", out.Runs, times)
 		})
 		return nil

@@ -94,7 +94,7 @@ func (a *app) replayOne(cmd *cobra.Command, what string, f replayFlags) (propert
 		return "", err
 	}
 	a.meter.clear()
-	kept, err := keep(f.out, what, replayed.History)
+	kept, err := keepReplayed(f.out, what, replayed)
 	if err != nil {
 		return "", err
 	}
@@ -104,12 +104,11 @@ func (a *app) replayOne(cmd *cobra.Command, what string, f replayFlags) (propert
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s on %s: %s\n", title, name, tally(replayed))
-	tellJudgement(&b, replayed.Judgement)
-	fmt.Fprintf(&b, "judge this history again: outboxtest check %s\n", kept)
+	tellReplayed(&b, kept)
 	if _, err := out.text.Write(b.Bytes()); err != nil {
 		return "", err
 	}
-	return replayed.Judgement.Verdict, out.object(replayed)
+	return replayed.Judgement.Verdict, out.object(kept)
 }
 
 // scenario reads what is to be replayed, and on what.
@@ -169,44 +168,4 @@ func fewer(o harness.Options, times int) int {
 		return times
 	}
 	return o.Jobs
-}
-
-// tally says how many replays came to which verdict: failed 20 of 20.
-func tally(r harness.Replayed) string {
-	var parts []string
-	for _, n := range []struct {
-		verdict string
-		count   int
-	}{{"failed", r.Failed}, {"unknown", r.Unknown}, {"passed", r.Passed}} {
-		if n.count > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d of %d", n.verdict, n.count, r.Runs))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// keep writes the history of a replay under out, and returns its path. The
-// replay before it of the same file, or of a line, is overwritten.
-func keep(out, path string, history []properties.Event) (string, error) {
-	dir := filepath.Join(out, "replays")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("make the folder for histories of replays: %w", err)
-	}
-	name := "one-line"
-	if !isLine(path) {
-		name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-	}
-	kept := filepath.Join(dir, name+".jsonl")
-	file, err := os.Create(kept)
-	if err != nil {
-		return "", fmt.Errorf("keep the history of a replay: %w", err)
-	}
-	if err := properties.Write(file, history); err != nil {
-		file.Close()
-		return "", fmt.Errorf("keep the history of a replay as %s: %w", kept, err)
-	}
-	if err := file.Close(); err != nil {
-		return "", fmt.Errorf("keep the history of a replay: %w", err)
-	}
-	return kept, nil
 }

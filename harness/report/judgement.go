@@ -36,6 +36,16 @@ func Judgement(j properties.Judgement) []string {
 	return lines
 }
 
+// Unknown is why so many of the replays of a scenario are unknown, indented by
+// two.
+func Unknown(unknown, runs int, why []string) []string {
+	lines := []string{fmt.Sprintf("  unknown %d of %d:", unknown, runs)}
+	for _, text := range why {
+		lines = append(lines, Fold("    ", text)...)
+	}
+	return lines
+}
+
 // verdictLine is the line of one property.
 func verdictLine(property string, width int, verdict string, claimed bool) string {
 	line := fmt.Sprintf("  %-*s  %s", width, property, verdict)

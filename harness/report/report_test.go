@@ -75,7 +75,11 @@ func TestWriteJudgement(t *testing.T) {
 		Why:   []string{"kill at clock 5ms did not fire"},
 		Blame: "the broker: it acknowledged the event of o2 and does not hold it",
 	}
-	golden(t, "judgement", strings.Join(Judgement(j), "\n")+"\n")
+	lines := append(Judgement(j), Unknown(3, 5, []string{
+		"applied-once: kitchen has not applied the event of o1, but the consumer did not have its grace (and 8 more like this, of other orders or trials)",
+		"and 12 more",
+	})...)
+	golden(t, "judgement", strings.Join(lines, "\n")+"\n")
 }
 
 func TestAFailingWriterIsTold(t *testing.T) {

@@ -30,6 +30,7 @@ func TestStack(t *testing.T) {
 	t.Run("template anew", func(t *testing.T) { testTemplateAnew(t, s.Postgres) })
 	t.Run("streams", func(t *testing.T) { testStreams(t, s.Broker) })
 	t.Run("consumers", func(t *testing.T) { testConsumers(t, s.Broker) })
+	t.Run("hasten", func(t *testing.T) { testHasten(t, s.Broker) })
 	t.Run("clients", func(t *testing.T) { testClients(t, s.Broker) })
 	t.Run("crashes", func(t *testing.T) { testCrashes(t, s) })
 	t.Run("port taken", func(t *testing.T) { testTaken(t, s) })

@@ -117,37 +117,6 @@ func (s *Stream) Consumers(ctx context.Context) ([]Consumer, error) {
 	return list, nil
 }
 
-// Hasten has the broker deliver again what was not acknowledged for the given
-// time, to the consumers that asked for a longer wait. Nothing else of them
-// changes: a server applies a new wait to what is already delivered, too.
-func (s *Stream) Hasten(ctx context.Context, wait time.Duration) error {
-	_, js, _ := s.n.links()
-	stream, err := js.Stream(ctx, s.Name)
-	if err != nil {
-		return fmt.Errorf("hasten the consumers of the stream %s: %w", s.Name, err)
-	}
-	lister := stream.ListConsumers(ctx)
-	var configs []jetstream.ConsumerConfig
-	for info := range lister.Info() {
-		if info.NumAckPending > 0 && info.Config.AckWait > wait {
-			configs = append(configs, info.Config)
-		}
-	}
-	if err := lister.Err(); err != nil {
-		return fmt.Errorf("hasten the consumers of the stream %s: %w", s.Name, err)
-	}
-	for _, c := range configs {
-		c.AckWait = wait
-		if c.BackOff != nil {
-			continue // its waits are a list of its own
-		}
-		if _, err := stream.UpdateConsumer(ctx, c); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
-			return fmt.Errorf("hasten the consumer %s: %w", c.Name, err)
-		}
-	}
-	return nil
-}
-
 // Drop deletes the stream with its consumers. Calling it again does nothing.
 func (s *Stream) Drop(ctx context.Context) error {
 	_, js, _ := s.n.links()

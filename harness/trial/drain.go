@@ -35,7 +35,11 @@ type drain struct {
 	ledgers *ledgers
 	// refresh takes a reading of the ledgers, where there may be news.
 	refresh func(context.Context) error
-	before  occasion
+	// again has the broker deliver soon what is not acknowledged.
+	again func(ctx context.Context, within time.Duration) error
+	// attended reports whether the consumers are connected to the broker.
+	attended func() bool
+	before   occasion
 	// zeroSince is the time of the first of an unbroken row of readings that
 	// all said: pending is 0, the log is unchanged, nothing is on its way to the
 	// broker, and the relays have done nothing but idle polls.
@@ -50,12 +54,19 @@ type drain struct {
 	// the broker waits for them.
 	stillSince time.Time
 	still      string
-	hastened   bool
-	told       time.Time // when the state of the wait was last logged
+	// hastened is the time of the last hurt after which the broker was hastened.
+	hastened time.Time
+	// actingSince is since when the consumers could act.
+	actingSince time.Time
+	told        time.Time // when the state of the wait was last logged
 }
 
 func (t *trial) newDrain(before occasion) *drain {
-	return &drain{watch: newWatch(t.rec), t: t, ledgers: t.ledgers, refresh: t.ledgers.refresh, before: before}
+	return &drain{
+		watch: newWatch(t.rec), t: t, ledgers: t.ledgers, before: before, refresh: t.ledgers.refresh,
+		again:    func(ctx context.Context, within time.Duration) error { return t.stream.Hasten(ctx, within) },
+		attended: t.consumersConnected,
+	}
 }
 
 // occasion is what a wait for the outbox stands before.
@@ -84,6 +95,7 @@ func (d *drain) settle(ctx context.Context) (drained properties.Drain, complete 
 			return properties.Drain{}, false, failure
 		}
 		d.turn(healedAt, healthy)
+		d.attend()
 		if lost := t.warden.lost(); lost != "" {
 			// No evidence can come from a relay, an app or a consumer that does
 			// not run. The last readings are still taken.
@@ -92,7 +104,7 @@ func (d *drain) settle(ctx context.Context) (drained properties.Drain, complete 
 		if err := d.refresh(ctx); err != nil {
 			return properties.Drain{}, false, err
 		}
-		if err := d.hasten(ctx, healthy); err != nil {
+		if err := d.hasten(ctx, healedAt, healthy); err != nil {
 			return properties.Drain{}, false, err
 		}
 		out := properties.Drain{Polls: d.polls(), Time: d.waited(), Healthy: healthy && t.relaysUp()}
@@ -255,7 +267,9 @@ func (d *drain) complete(out *properties.Drain, healthy bool) bool {
 	tally := d.t.rec.tally()
 	promise := d.t.promise()
 	silence := d.since(tally.lastAny)
-	spent := out.Time > promise.Time && (out.Polls >= promise.Polls || silence > promise.Time || out.Time > 3*promise.Time)
+	// Where no poll is seen only time can tell, and a slow machine needs some.
+	spent := out.Time > promise.Time && (out.Polls >= promise.Polls ||
+		min(silence, out.Time) > max(silentLeast, promise.Time) || out.Time > max(silentLeast, 3*promise.Time))
 	settled := d.t.relaysInFlight() == 0 && (tally.idleSinceWork > 0 || silence > quietTime)
 	if d.ledgers.pending != nil {
 		settled = d.t.relaysInFlight() == 0 && *d.ledgers.pending == 0
@@ -266,10 +280,10 @@ func (d *drain) complete(out *properties.Drain, healthy bool) bool {
 	if d.before != betweenSteps && !spent && d.t.unfired() {
 		return false // an idle poll may be what a fault waits for
 	}
-	if !d.t.relaysSeen() && out.Time < max(silentLeast, promise.Time) {
+	if !(d.t.relaysSeen() && d.t.relaysBack()) && out.Time < max(silentLeast, promise.Time) {
 		return false
 	}
-	return (settled || spent) && (d.ledgers.nothingHeld() || out.Time > d.redelivery())
+	return (settled || spent) && (d.ledgers.nothingHeld() || d.acting() > d.redelivery())
 }
 
 // lossProven returns the evidence on which a missing event is a lost one.

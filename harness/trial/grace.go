@@ -14,20 +14,25 @@ const (
 	graceLeast = time.Second
 	// hastenAfter is how long everything else has to be still before the broker
 	// is asked to deliver again what a dead consumer did not acknowledge, and
-	// hastenTo the wait that is asked for: the client's default is 30 seconds.
+	// hastenTo how long that has then been delivered, at least, when it comes
+	// again: the client's default is 30 seconds.
 	hastenAfter = 500 * time.Millisecond
 	hastenTo    = time.Second
+	// absentMost is how long a consumer that runs may be without a connection to
+	// the broker before it counts as one that does nothing. A machine under load
+	// takes seconds to start a process.
+	absentMost = 30 * time.Second
 )
 
-// hasten asks the broker once to deliver again soon what was delivered to a
-// consumer that a fault has struck, so that the trial sees whether it is
-// applied twice, or at all, without waiting as long as production would.
-func (d *drain) hasten(ctx context.Context, healthy bool) error {
+// hasten asks the broker, once after each hurt, to deliver again soon what was
+// delivered to a consumer that a fault has struck, so that the trial sees whether
+// it is applied twice, or at all, without waiting as long as production would.
+func (d *drain) hasten(ctx context.Context, hurt time.Time, healthy bool) error {
 	unacked := int64(0)
 	for _, b := range d.ledgers.backlog {
 		unacked += b.Unacked
 	}
-	if d.hastened || unacked == 0 || !healthy || !d.t.faulted() || time.Duration(d.ledgers.ackWait) <= hastenTo {
+	if d.hastened.Equal(hurt) || unacked == 0 || !healthy || !d.t.faulted() || time.Duration(d.ledgers.ackWait) <= hastenTo {
 		d.stillSince = time.Time{}
 		return nil
 	}
@@ -37,8 +42,28 @@ func (d *drain) hasten(ctx context.Context, healthy bool) error {
 	if d.since(d.stillSince) < hastenAfter {
 		return nil
 	}
-	d.hastened = true
-	return d.t.stream.Hasten(ctx, hastenTo)
+	d.hastened = hurt
+	return d.again(ctx, hastenTo-hastenAfter)
+}
+
+// attend notes since when the consumers could act: everything is healthy, and each
+// of them has come to the broker since. What a consumer that has just been started
+// leaves undone before is the machine's.
+func (d *drain) attend() {
+	if d.actingSince.Before(d.whole) {
+		d.actingSince = time.Time{}
+	}
+	if d.actingSince.IsZero() && (d.attended() || d.waited() > absentMost) {
+		d.actingSince = d.now
+	}
+}
+
+// acting is how long the consumers could act.
+func (d *drain) acting() time.Duration {
+	if d.actingSince.IsZero() {
+		return 0
+	}
+	return d.since(d.actingSince)
 }
 
 // redelivery is how long a complete trial waits for messages that were
@@ -49,11 +74,12 @@ func (d *drain) redelivery() time.Duration {
 	return max(min(2*time.Duration(d.ledgers.ackWait), afford), graceLeast)
 }
 
-// graceSpent reports whether the consumers had their grace: the broker has held
-// nothing for them, and their effects have not changed, for long enough.
+// graceSpent reports whether the consumers had their grace: they could act, the
+// broker has held nothing for them, and their effects have not changed, for long
+// enough.
 func (d *drain) graceSpent(healthy bool) bool {
 	applied := fmt.Sprint(d.ledgers.applied, d.ledgers.backlog)
-	if !healthy || d.t.isLate(targets.RoleConsumer) || !d.ledgers.nothingHeld() || applied != d.applied {
+	if !healthy || d.t.isLate(targets.RoleConsumer) || d.actingSince.IsZero() || !d.ledgers.nothingHeld() || applied != d.applied {
 		d.heldSince, d.applied = time.Time{}, applied
 		return false
 	}

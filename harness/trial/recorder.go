@@ -28,6 +28,10 @@ type recorder struct {
 	changed  chan struct{}
 	relay    relayTally
 	relayApp bool
+	// turned is when each relay's last poll or work was done; disturbed is when a
+	// fault last struck an instance or let go of it, or it was started again.
+	turned, disturbed map[faults.Instance]time.Time
+	started           map[faults.Instance]bool
 	// effects counts what may have changed a ledger.
 	effects int
 }
@@ -49,7 +53,8 @@ func newRecorder(read *targets.EventReader, relayInApp bool, clock func() time.T
 	now := clock()
 	return &recorder{
 		read: read, start: now, clock: clock, changed: make(chan struct{}), relayApp: relayInApp,
-		relay: relayTally{lastAny: now, lastWork: now, never: true},
+		relay:  relayTally{lastAny: now, lastWork: now, never: true},
+		turned: map[faults.Instance]time.Time{}, disturbed: map[faults.Instance]time.Time{}, started: map[faults.Instance]bool{},
 	}
 }
 
@@ -61,6 +66,7 @@ func (r *recorder) add(e properties.Event) {
 		r.effects++
 	}
 	r.append(e)
+	r.notice(e)
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
@@ -167,8 +173,10 @@ func (r *recorder) count(o wire.Observation) {
 	case o.Link.Server == faults.Postgres && o.Event.Idle:
 		r.relay.idle++
 		r.relay.idleSinceWork++
+		r.turned[o.Link.Instance] = now
 	case o.Event.Write || o.Event.Rows > 0 || o.Label == "publish":
 		r.relay.idleSinceWork = 0
 		r.relay.lastWork = now
+		r.turned[o.Link.Instance] = now
 	}
 }

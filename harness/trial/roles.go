@@ -132,6 +132,19 @@ func (t *trial) relaysSeen() bool {
 	return true
 }
 
+// consumersConnected reports whether every consumer has a connection to the broker.
+func (t *trial) consumersConnected() bool {
+	for _, in := range t.order {
+		if in.id.Role != targets.RoleConsumer {
+			continue
+		}
+		if s := t.board.State(faults.Link{Instance: in.id, Server: faults.Broker}); s.Readable+s.Opaque == 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // relayRole is the role whose processes publish.
 func (t *trial) relayRole() string {
 	if t.job.target.Relay.InApp {

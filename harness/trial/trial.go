@@ -198,7 +198,7 @@ func (t *trial) open(baseline *properties.Baseline) {
 	head := &properties.Trial{
 		Version: properties.Version, Target: target.Name, Orders: placed, Aborts: aborted,
 		Consumers: t.job.consumers(), Claims: target.Claims,
-		Promise: properties.Promise{Polls: t.promise().Polls, Time: t.promise().Time},
+		Promise:    properties.Promise{Polls: t.promise().Polls, Time: t.promise().Time},
 		OrderTable: orderTable(target.Committed), Pending: target.Pending != "", Roles: t.job.roles(),
 		Baseline: baseline,
 	}
