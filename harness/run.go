@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/outboxtest/outboxtest/harness/report"
+	"github.com/outboxtest/outboxtest/harness/scenario"
 	"github.com/outboxtest/outboxtest/harness/search"
 
 	"github.com/outboxtest/outboxtest/properties"
@@ -29,7 +30,9 @@ func Run(ctx context.Context, target targets.Target, o Options) (Result, error) 
 // there is none: a *[trial.TargetError] when the target cannot be tested as it
 // stands, the context's error when it was interrupted, another one when the
 // servers or the machine no longer carry a trial out. The result then holds
-// what was found until then, and its verdict is fail or unknown. What the run leaves is under Options.Out. The options that choose servers are those of the session.
+// what was found until then, and its verdict is fail or unknown. What the run
+// leaves is under Options.Out. The options that choose servers are those of the
+// session.
 func (s *Session) Run(ctx context.Context, target targets.Target, o Options) (Result, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -117,7 +120,7 @@ func (r *run) record(ctx context.Context) error {
 	r.earned = true
 	done := 0
 	err := search.Each(ctx, len(r.jobs), upTo(len(runs)), func(ctx context.Context, worker, i int) error {
-		v, err := r.try(ctx, worker, runs[i].Scenario)
+		v, err := r.tryCalm(ctx, worker, runs[i].Scenario)
 		if err != nil {
 			return fmt.Errorf("the fault-free %s run: %w", runs[i].Name, err)
 		}
@@ -136,6 +139,18 @@ func (r *run) record(ctx context.Context) error {
 		return r.stop()
 	})
 	return err
+}
+
+// tryCalm executes a fault-free run, and once more when it comes to no verdict: a
+// target's own deadlines may have run out on a machine that was busy for a moment,
+// and one such moment shall not cost the whole run.
+func (r *run) tryCalm(ctx context.Context, worker int, s scenario.Scenario) (visit, error) {
+	v, err := r.try(ctx, worker, s)
+	if err != nil || v.judgement.Verdict != properties.UnknownResult {
+		return v, err
+	}
+	r.options.Log.Debug("fault-free run repeated", "why", v.reasons())
+	return r.try(ctx, worker, s)
 }
 
 func (r *run) shape() search.Shape { return shapeOf(r.target, r.options) }
