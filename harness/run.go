@@ -10,7 +10,6 @@ import (
 	"github.com/outboxtest/outboxtest/harness/report"
 	"github.com/outboxtest/outboxtest/harness/scenario"
 	"github.com/outboxtest/outboxtest/harness/search"
-
 	"github.com/outboxtest/outboxtest/properties"
 	"github.com/outboxtest/outboxtest/targets"
 )

@@ -23,10 +23,10 @@ var (
 
 // statements are the statements of the transaction that the exchange ended, as
 // their labels name them.
-func (ix *index) statements(end *exchange) []string {
+func statements(end *exchange) []string {
 	var list []string
-	for _, x := range ix.exchanges {
-		if x.conn != end.conn || x.request == nil {
+	for _, x := range end.conn.exchanges {
+		if x.request == nil {
 			continue
 		}
 		list = append(list, strings.Split(strings.TrimSuffix(x.label, " idle"), "; ")...)
@@ -43,7 +43,7 @@ func (ix *index) statements(end *exchange) []string {
 // writesOrders reports whether a statement of the transaction changes the table
 // of the orders.
 func (ix *index) writesOrders(end *exchange) bool {
-	return slices.ContainsFunc(ix.statements(end), func(label string) bool {
+	return slices.ContainsFunc(statements(end), func(label string) bool {
 		m := changesOneTable.FindStringSubmatch(label)
 		return m != nil && m[1] != "delete" && m[2] == ix.trial.OrderTable
 	})
@@ -55,7 +55,7 @@ func (ix *index) foreign(end *exchange) bool {
 	if !ix.orderWrites {
 		return false
 	}
-	for _, label := range ix.statements(end) {
+	for _, label := range statements(end) {
 		m := changesOneTable.FindStringSubmatch(label)
 		if m != nil && m[2] != ix.trial.OrderTable || m == nil && changesNothing.MatchString(label) {
 			continue

@@ -9,6 +9,8 @@ import (
 type conn struct {
 	link  string
 	first int // seq of the first event
+	// exchanges are its own, in the order of their first events.
+	exchanges []*exchange
 }
 
 // exchange gathers what the wire showed of one exchange.
@@ -125,6 +127,7 @@ func (ix *index) addWire(e *Event) {
 		x = &exchange{conn: c, label: w.Label, n: w.N}
 		ix.byKey[key] = x
 		ix.exchanges = append(ix.exchanges, x)
+		c.exchanges = append(c.exchanges, x)
 	}
 	x.events = append(x.events, e)
 	// A request that turns out idle is seen under its plain label first.

@@ -12,7 +12,7 @@ import (
 	"github.com/outboxtest/outboxtest/targets/reference/polling"
 )
 
-//go:embed outbox.yaml outbox.sql orders.yaml orders.sql
+//go:embed shared.sql outbox.yaml outbox.sql orders.yaml orders.sql
 var files embed.FS
 
 // Target reads an outbox. The app and the consumer are those of the polling

@@ -12,7 +12,7 @@ func TestTargets(t *testing.T) {
 		if err := target.Validate(); err != nil {
 			t.Error(err)
 		}
-		if len(target.SchemaSQL) != 1 || target.SchemaSQL[0] == "" || len(target.Go) != 3 {
+		if len(target.SchemaSQL) != 2 || target.SchemaSQL[0] == "" || target.SchemaSQL[1] == "" || len(target.Go) != 3 {
 			t.Errorf("%s: the schema is %q, %d roles", target.Name, target.SchemaSQL, len(target.Go))
 		}
 	}
