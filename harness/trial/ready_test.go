@@ -139,8 +139,8 @@ func TestNotReadyInTimeWithAFault(t *testing.T) {
 
 // Every life has to be ready by itself, and nobody is served by one that is not.
 func TestALifeIsReadyByItself(t *testing.T) {
-	flag := filepath.Join(t.TempDir(), "flag")
-	tr, relay := supervised(t, fmt.Sprintf("[ -e %[1]s ] || echo up; touch %[1]s; exec sleep 1000", flag), targets.Ready{Log: "^up$"}, time.Hour, targets.Limits{})
+	flag := filepath.Join(t.TempDir(), "flag") // there before the line: the kill comes right after that
+	tr, relay := supervised(t, fmt.Sprintf("[ -e %[1]s ] || { touch %[1]s; echo up; }; exec sleep 1000", flag), targets.Ready{Log: "^up$"}, time.Hour, targets.Limits{})
 	withFault(tr)
 	if err := relay.start(); err != nil {
 		t.Fatal(err)
