@@ -13,7 +13,25 @@ import (
 // most is how far a mutant may be away from its reference, in lines.
 const most = 10
 
-const reference = "../reference/polling"
+// references are where the files come from that mutants are copies of.
+var references = []string{"../reference/polling", "../reference/cdc"}
+
+// mutated is the reference that a mutant is nearest to, and how near, in lines.
+func mutated(t *testing.T, folder, file string) (reference string, removed, added int) {
+	t.Helper()
+	mutant := body(t, filepath.Join(folder, file))
+	for _, candidate := range references {
+		path := filepath.Join(candidate, file)
+		if _, err := os.Stat(path); os.IsNotExist(err) {
+			continue
+		}
+		r, a := difference(body(t, path), mutant)
+		if reference == "" || max(r, a) < max(removed, added) {
+			reference, removed, added = candidate, r, a
+		}
+	}
+	return reference, removed, added
+}
 
 func TestDistance(t *testing.T) {
 	folders, err := os.ReadDir(".")
@@ -33,18 +51,16 @@ func TestDistance(t *testing.T) {
 			if len(files) != 1 {
 				t.Fatalf("it has %d files; it is a copy of one file of the reference", len(files))
 			}
-			mutant := body(t, filepath.Join(folder.Name(), files[0].Name()))
-			original := body(t, filepath.Join(reference, files[0].Name()))
-			removed, added := difference(original, mutant)
-			t.Logf("%d lines removed, %d added", removed, added)
+			reference, removed, added := mutated(t, folder.Name(), files[0].Name())
+			t.Logf("%s: %d lines removed, %d added", reference, removed, added)
 			if changed := max(removed, added); changed == 0 || changed > most {
 				t.Errorf("%d lines are changed; from 1 to %d may be", changed, most)
 			}
 		})
 		measured++
 	}
-	if measured != 10 {
-		t.Errorf("measured %d mutants, want 10", measured)
+	if measured != 13 {
+		t.Errorf("measured %d mutants, want 13", measured)
 	}
 }
 

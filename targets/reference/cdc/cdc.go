@@ -15,10 +15,9 @@ import (
 //go:embed shared.sql outbox.yaml outbox.sql orders.yaml orders.sql
 var files embed.FS
 
-// Target reads an outbox. The app and the consumer are those of the polling
-// reference, which write the same tables.
+// Target reads an outbox, where each order has two events.
 func Target() targets.Target {
-	return target("outbox.yaml", polling.App, Relay)
+	return target("outbox.yaml", App, Relay)
 }
 
 // OrdersTarget reads the table of the orders: there is no outbox.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/outboxtest/outboxtest/targets"
+	"github.com/outboxtest/outboxtest/targets/reference/cdc/capture"
 )
 
 func TestTargets(t *testing.T) {
@@ -22,16 +23,16 @@ func TestTargets(t *testing.T) {
 // same event.
 func TestEvents(t *testing.T) {
 	for _, c := range []struct {
-		source source
+		source capture.Source
 		target targets.Target
 		row    map[string]string
 		want   targets.EventFields
 	}{
-		{outbox(), Target(), map[string]string{"id": "7", "event_id": "e1", "payload": `{"order":"o1"}`}, targets.EventFields{Order: "o1", ID: "e1", Event: true}},
-		{orders(), OrdersTarget(), map[string]string{"id": "7", "ref": "o1", "customer": "c1"}, targets.EventFields{Order: "o1", ID: "order-7", Event: true}},
+		{capture.Outbox(), Target(), map[string]string{"id": "7", "event_id": "e1", "payload": `{"order":"o1"}`}, targets.EventFields{Order: "o1", ID: "e1", Event: true}},
+		{capture.Orders(), OrdersTarget(), map[string]string{"id": "7", "ref": "o1", "customer": "c1"}, targets.EventFields{Order: "o1", ID: "order-7", Event: true}},
 	} {
-		e := c.source.event(c.row)
-		if again := c.source.event(c.row); !reflect.DeepEqual(e, again) {
+		e := c.source.Event(c.row)
+		if again := c.source.Event(c.row); !reflect.DeepEqual(e, again) {
 			t.Errorf("one row becomes %+v and %+v", e, again)
 		}
 		reader, err := c.target.Event.Compile()
@@ -42,7 +43,7 @@ func TestEvents(t *testing.T) {
 		if got != c.want || err != nil {
 			t.Errorf("the manifest of %s reads its event as %+v, %v", c.target.Name, got, err)
 		}
-		for _, column := range c.source.columns {
+		for _, column := range c.source.Columns {
 			if c.row[column] == "" {
 				t.Errorf("%s: the column %s is read and not there", c.target.Name, column)
 			}

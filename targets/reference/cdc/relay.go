@@ -2,49 +2,30 @@ package cdc
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/outboxtest/outboxtest/targets/reference/cdc/capture"
 	"github.com/outboxtest/outboxtest/targets/reference/polling/parts"
 )
 
-// source is the table whose inserts are events.
-type source struct {
-	// columns is what a select of the table lists for event.
-	columns []string
-	table   string
-	// event makes one of a row's columns, by name. The same row gives the same.
-	event func(row map[string]string) parts.Event
-}
-
-func outbox() source {
-	return source{columns: []string{"event_id", "payload"}, table: "outbox", event: func(row map[string]string) parts.Event {
-		return parts.Event{ID: row["event_id"], Payload: []byte(row["payload"])}
-	}}
-}
-
-func orders() source {
-	return source{columns: []string{"id", "ref", "customer"}, table: "orders", event: func(row map[string]string) parts.Event {
-		text, err := json.Marshal(map[string]string{"order": row["ref"], "customer": row["customer"]})
-		if err != nil {
-			panic(err) // strings always encode
-		}
-		return parts.Event{ID: "order-" + row["id"], Payload: text}
-	}}
-}
+const (
+	retryPause  = 20 * time.Millisecond
+	reportEvery = 10 * time.Second
+)
 
 // Relay publishes what is inserted into the outbox until ctx ends. It survives
 // the loss of either server and never exits for it.
-func Relay(ctx context.Context) error { return run(ctx, outbox()) }
+func Relay(ctx context.Context) error { return run(ctx, capture.Outbox()) }
 
 // OrdersRelay does the same with the orders.
-func OrdersRelay(ctx context.Context) error { return run(ctx, orders()) }
+func OrdersRelay(ctx context.Context) error { return run(ctx, capture.Orders()) }
 
-func run(ctx context.Context, s source) error {
+func run(ctx context.Context, s capture.Source) error {
 	r := &relay{source: s}
 	defer r.broker.Close()
 	if _, err := r.broker.Conn(); err != nil {
@@ -55,7 +36,7 @@ func run(ctx context.Context, s source) error {
 }
 
 type relay struct {
-	source source
+	source capture.Source
 	broker parts.Broker
 }
 
@@ -66,33 +47,35 @@ func (r *relay) follow(ctx context.Context, conn *pgx.Conn) error {
 	if err != nil {
 		return err
 	}
-	s, err := open(ctx, slot)
+	s, err := capture.Open(ctx, slot.Name)
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.Close()
 	report := time.NewTicker(reportEvery)
 	defer report.Stop()
 	for {
 		select {
 		case <-report.C:
-			if err := logLag(ctx, conn, slot); err != nil {
+			lag, retained, err := slot.Lag(ctx, conn)
+			if err != nil {
 				return err
 			}
+			slog.Info("slot", "lag_bytes", lag, "retained_bytes", retained)
 		default:
 		}
-		rows, err := s.next(ctx, r.source.table)
+		rows, err := s.Next(ctx, r.source.Table)
 		if err != nil {
 			return err
 		}
 		for _, row := range rows {
-			if err := r.publish(ctx, s, r.source.event(row)); err != nil {
+			if err := r.publish(ctx, s, r.source.Event(row)); err != nil {
 				return err
 			}
 		}
 		// All of the transaction is with the broker: only now may the server
 		// forget it.
-		if err := s.confirm(ctx); err != nil {
+		if err := s.Confirm(ctx); err != nil {
 			return err
 		}
 	}
@@ -100,14 +83,14 @@ func (r *relay) follow(ctx context.Context, conn *pgx.Conn) error {
 
 // publish tries until the broker has acknowledged the event. Meanwhile the server
 // hears that its client lives, and of no new position.
-func (r *relay) publish(ctx context.Context, s *stream, e parts.Event) error {
+func (r *relay) publish(ctx context.Context, s *capture.Stream, e parts.Event) error {
 	for {
 		err := r.broker.Publish(ctx, e.ID, e.Payload)
 		if err == nil {
 			return nil
 		}
 		slog.Warn("not published, trying again", "error", err)
-		if err := s.alive(ctx); err != nil {
+		if err := s.Alive(ctx); err != nil {
 			return err
 		}
 		select {
@@ -118,22 +101,40 @@ func (r *relay) publish(ctx context.Context, s *stream, e parts.Event) error {
 	}
 }
 
-const (
-	retryPause  = 20 * time.Millisecond
-	reportEvery = 10 * time.Second
-)
-
-// logLag reports how far behind the slot is, and how much WAL it makes the
-// server keep, both in bytes.
-func logLag(ctx context.Context, conn *pgx.Conn, slot string) error {
-	ctx, cancel := context.WithTimeout(ctx, parts.Patience)
-	defer cancel()
-	var lag, retained int64
-	err := conn.QueryRow(ctx, `SELECT (pg_current_wal_lsn() - confirmed_flush_lsn)::bigint, (pg_current_wal_lsn() - restart_lsn)::bigint
-		FROM pg_replication_slots WHERE slot_name = $1`, slot).Scan(&lag, &retained)
-	if err != nil {
-		return fmt.Errorf("read the slot's lag: %w", err)
+// slot returns a slot from which nothing is missing. A slot begins where it is
+// made, so that the rows from before it are read from the table. Until they are
+// published the slot does not count: a relay that died between begins with another
+// one.
+func (r *relay) slot(ctx context.Context, conn *pgx.Conn) (capture.Slot, error) {
+	slot, err := capture.FindSlot(ctx, conn)
+	switch {
+	case err != nil:
+		return slot, err
+	case slot.There && slot.Counts:
+		return slot, nil
+	case slot.Counts:
+		// Whoever dropped it has dropped events. Beginning anew in silence would
+		// lose them in silence.
+		return slot, fmt.Errorf("the slot %s is gone: delete its row of relay_slots to publish the whole table again", slot.Name)
 	}
-	slog.Info("slot", "lag_bytes", lag, "retained_bytes", retained)
-	return nil
+	if err := slot.Make(ctx, conn); err != nil {
+		return slot, err
+	}
+	if err := r.publishTable(ctx, conn); err != nil {
+		return slot, err
+	}
+	return slot, slot.Count(ctx, conn)
+}
+
+// publishTable publishes every row there is. Those that were committed since the
+// slot was made come from the slot as well, under the same ids.
+func (r *relay) publishTable(ctx context.Context, conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*parts.Patience)
+	defer cancel()
+	rows, err := r.source.Rows(ctx, conn)
+	for _, row := range rows {
+		e := r.source.Event(row)
+		err = errors.Join(err, r.broker.Publish(ctx, e.ID, e.Payload))
+	}
+	return err
 }

@@ -1,4 +1,4 @@
-package cdc
+package capture
 
 import (
 	"context"
@@ -22,20 +22,21 @@ const aliveEvery = 100 * time.Millisecond
 // connection can die without a sign.
 const silenceLimit = 2 * time.Second
 
-// stream reads whole transactions from a slot, on a connection of its own.
+// Stream reads whole transactions from a slot, on a connection of its own.
 // Messages and their meaning: PostgreSQL's documentation, "Logical Streaming
 // Replication Protocol" and "Streaming Replication Protocol".
-type stream struct {
+type Stream struct {
 	conn      *pgconn.PgConn
 	relations map[uint32]*pglogrepl.RelationMessage
-	// delivered is the end of the last transaction that next returned, confirmed
+	// delivered is the end of the last transaction that Next returned, confirmed
 	// the last position that the server may forget.
 	delivered, confirmed pglogrepl.LSN
 	nextAlive, heard     time.Time
 }
 
-// open begins to stream where the slot's last confirmed position was.
-func open(ctx context.Context, slot string) (*stream, error) {
+// Open begins to stream where the slot's last confirmed position was. Whoever opens
+// a stream closes it.
+func Open(ctx context.Context, slot string) (*Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, parts.Patience)
 	defer cancel()
 	config, err := pgconn.ParseConfig(os.Getenv(targets.EnvPostgresURL))
@@ -48,28 +49,29 @@ func open(ctx context.Context, slot string) (*stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect for replication: %w", err)
 	}
-	s := &stream{conn: conn, relations: map[uint32]*pglogrepl.RelationMessage{}, nextAlive: time.Now().Add(aliveEvery), heard: time.Now()}
+	s := &Stream{conn: conn, relations: map[uint32]*pglogrepl.RelationMessage{}, nextAlive: time.Now().Add(aliveEvery), heard: time.Now()}
 	// Position 0 is the slot's own.
 	err = pglogrepl.StartReplication(ctx, conn, slot, 0, pglogrepl.StartReplicationOptions{
 		PluginArgs: []string{"proto_version '1'", "publication_names '" + publication + "'"},
 	})
 	if err != nil {
-		s.close()
+		s.Close()
 		return nil, fmt.Errorf("start replication: %w", err)
 	}
 	return s, nil
 }
 
-func (s *stream) close() {
+// Close ends the stream and its connection.
+func (s *Stream) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	_ = s.conn.Close(ctx)
 }
 
-// next returns the rows that the next transaction inserted into the table: none
+// Next returns the rows that the next transaction inserted into the table: none
 // when it is time to look after other things. The server sends a transaction when
 // it is committed, and whole.
-func (s *stream) next(ctx context.Context, table string) (rows []map[string]string, err error) {
+func (s *Stream) Next(ctx context.Context, table string) (rows []map[string]string, err error) {
 	within := false
 	for {
 		m, err := s.receive(ctx)
@@ -79,18 +81,18 @@ func (s *stream) next(ctx context.Context, table string) (rows []map[string]stri
 		switch m := m.(type) {
 		case nil:
 			if !within {
-				return nil, s.alive(ctx)
+				return nil, s.Alive(ctx)
 			}
-			if err := s.alive(ctx); err != nil {
+			if err := s.Alive(ctx); err != nil {
 				return nil, err
 			}
 		case pglogrepl.PrimaryKeepaliveMessage:
 			if !within {
-				// All that was committed before it has been sent, and next is only
+				// All that was committed before it has been sent, and Next is only
 				// called when that is with the broker. Without it an idle table
 				// beside busy ones would keep all their WAL.
 				s.delivered = max(s.delivered, m.ServerWALEnd)
-				return nil, s.confirm(ctx)
+				return nil, s.Confirm(ctx)
 			}
 			if m.ReplyRequested {
 				if err := s.tell(ctx); err != nil {
@@ -117,7 +119,7 @@ func (s *stream) next(ctx context.Context, table string) (rows []map[string]stri
 }
 
 // receive returns the next message; nil when the server has been silent.
-func (s *stream) receive(ctx context.Context) (any, error) {
+func (s *Stream) receive(ctx context.Context) (any, error) {
 	ctx, cancel := context.WithDeadline(ctx, s.nextAlive)
 	defer cancel()
 	raw, err := s.conn.ReceiveMessage(ctx)
@@ -156,7 +158,7 @@ func (s *stream) receive(ctx context.Context) (any, error) {
 }
 
 // row is what was inserted, by column; nil when it is another table's.
-func (s *stream) row(m *pglogrepl.InsertMessage, table string) (map[string]string, error) {
+func (s *Stream) row(m *pglogrepl.InsertMessage, table string) (map[string]string, error) {
 	relation := s.relations[m.RelationID]
 	if relation == nil || len(relation.Columns) != len(m.Tuple.Columns) {
 		return nil, fmt.Errorf("the server sent a row of relation %d and not what its columns are", m.RelationID)
@@ -171,17 +173,17 @@ func (s *stream) row(m *pglogrepl.InsertMessage, table string) (map[string]strin
 	return row, nil
 }
 
-// confirm tells the server that all it has sent so far is with the broker.
-func (s *stream) confirm(ctx context.Context) error {
+// Confirm tells the server that it may forget all that Next has returned so far.
+func (s *Stream) Confirm(ctx context.Context) error {
 	if s.delivered <= s.confirmed {
-		return s.alive(ctx)
+		return s.Alive(ctx)
 	}
 	s.confirmed = s.delivered
 	return s.tell(ctx)
 }
 
-// alive tells the server now and then that its client lives.
-func (s *stream) alive(ctx context.Context) error {
+// Alive tells the server now and then that its client lives.
+func (s *Stream) Alive(ctx context.Context) error {
 	if time.Now().Before(s.nextAlive) {
 		return nil
 	}
@@ -189,7 +191,7 @@ func (s *stream) alive(ctx context.Context) error {
 }
 
 // tell sends the confirmed position, and never one beyond it.
-func (s *stream) tell(ctx context.Context) error {
+func (s *Stream) tell(ctx context.Context) error {
 	s.nextAlive = time.Now().Add(aliveEvery)
 	err := pglogrepl.SendStandbyStatusUpdate(ctx, s.conn, pglogrepl.StandbyStatusUpdate{
 		WALWritePosition: s.confirmed, ReplyRequested: time.Since(s.heard) > silenceLimit/2,
