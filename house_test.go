@@ -36,6 +36,7 @@ var arrows = []struct {
 	{"harness/stack", []string{"faults/proc"}, "servers know no target: they are processes with ledgers"},
 	{"harness/roles", []string{"targets"}, "the harness's own app and consumer play a manifest's part"},
 	{"harness/trial", []string{"faults/...", "properties", "targets", "harness/scenario", "harness/stack", "harness/roles"}, "a trial brings the leaves together, and judges nothing"},
+	{"harness/diagnosis", []string{"properties", "targets"}, "what a trial showed is told from its history and the manifest alone"},
 	{"harness/search", []string{"faults", "properties", "harness/scenario"}, "which trials are worth executing follows from histories alone"},
 	{"harness/report", []string{"properties", "harness/scenario"}, "a report shows results, whoever made them"},
 	{"harness", []string{"faults/...", "properties", "targets", "harness/..."}, "the two doors"},

@@ -1,14 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"io"
 	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"github.com/outboxtest/outboxtest/harness"
-	"github.com/outboxtest/outboxtest/harness/report"
+	"github.com/outboxtest/outboxtest/harness/diagnosis"
 	"github.com/outboxtest/outboxtest/properties"
 	"github.com/outboxtest/outboxtest/targets"
 	"github.com/outboxtest/outboxtest/targets/builtin"
@@ -20,9 +20,14 @@ func (a *app) doctor() *cobra.Command {
 		Use:   "doctor [TARGET]",
 		Short: "What is installed, what would be used, what is missing; is the manifest sound",
 		Long: `doctor starts the servers that a run would use and says which they are, or what
-is missing. With a TARGET it checks the manifest, applies the schema, and makes
-the fault-free runs: what they do not show, no fault can be judged by.
-Without one it does the same with a built-in reference.`,
+is missing. With a TARGET it tries the manifest step by step, without any fault:
+the build, the schema, the app's start, one order, that it is seen committed, the
+relay's start, one event in the broker, that it is understood, one effect of each
+consumer, and that everything passed the proxies. It stops at the first step that
+is wrong, and says how to mend it. Then it makes the fault-free runs: what they do
+not show, no fault can be judged by. At last it says how fast the target is, how
+long a sweep will take, and which settings to lower.
+Without a TARGET it does the same with a built-in reference.`,
 		Example: `  outboxtest doctor
   outboxtest doctor my-outbox.yaml
   outboxtest doctor --postgres postgres://me:secret@localhost:5432/postgres`,
@@ -49,42 +54,62 @@ func (a *app) examine(cmd *cobra.Command, name string, f flags) (properties.Verd
 	if err != nil {
 		return "", err
 	}
-	o.SkipSweep = true
-	if o.Jobs == 0 {
-		o.Jobs = 1
-	}
-	say := notes{out.text}
+	say := notes{out.text, out.color}
 	say.note("harness", "%s, %s/%s, %d processors", version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	target, err := examined(name, say)
 	if err != nil {
-		return "", err
+		return "", errors.Join(err, unsound(name, err, say, out))
 	}
 	o.Progress = a.meter.of(target.Ref)
-	var result harness.Result
-	err = a.session(cmd.Context(), o, func(s *harness.Session) error {
-		say.note("servers", "they start; now the fault-free runs of %s", target.Ref)
-		result, err = s.Run(cmd.Context(), target, o)
+	one := o // a trial at a time: nothing is measured beside others
+	if one.Jobs == 0 {
+		one.Jobs = 1
+	}
+	var found harness.Examination
+	err = a.session(cmd.Context(), one, func(s *harness.Session) error {
+		found, err = s.Examine(cmd.Context(), target, o, func(step diagnosis.Step) {
+			a.meter.clear()
+			say.step(step)
+		})
 		return err
 	})
+	a.meter.clear()
 	if err != nil {
 		return "", err
 	}
-	a.meter.clear()
-	say.note("postgres", "PostgreSQL %s", result.Environment.Postgres)
-	say.note("broker", "NATS %s", result.Environment.Broker)
-	say.earned(result)
-	return result.Verdict, out.object(result)
+	say.told(target.Ref, found)
+	if err := out.object(objectOf(target.Ref, found)); err != nil {
+		return "", err
+	}
+	if wrong := found.Wrong(); wrong != nil && !wrong.Seen {
+		return "", badInput("%s is not ready: the step %s is wrong, see its mend", target.Ref, wrong.Name)
+	}
+	return found.Verdict(), nil
+}
+
+// unsound tells of a manifest with mistakes, which are the error itself; of any other
+// error it tells nothing.
+func unsound(name string, err error, say notes, out output) error {
+	var problems targets.Problems
+	if !errors.As(err, &problems) {
+		return nil
+	}
+	step := diagnosis.Step{Name: diagnosis.Manifest, State: diagnosis.Wrong, What: "1 mistake"}
+	if n := len(problems); n > 1 {
+		step.What = fmt.Sprintf("%d mistakes", n)
+	}
+	say.step(step)
+	for _, p := range problems {
+		step.Evidence = append(step.Evidence, p.String())
+	}
+	return out.object(objectOf(name, harness.Examination{Steps: []diagnosis.Step{step}}))
 }
 
 // examined is the target that doctor runs: the user's own, or a reference that
 // is known to pass.
 func examined(name string, say notes) (targets.Target, error) {
 	if name != "" {
-		target, err := findTarget(name)
-		if err == nil {
-			say.note("target", "%s: the manifest is sound", name)
-		}
-		return target, err
+		return findTarget(name)
 	}
 	for _, b := range builtin.All() {
 		if b.Expected == "" {
@@ -93,40 +118,4 @@ func examined(name string, say notes) (targets.Target, error) {
 		}
 	}
 	return targets.Target{}, fmt.Errorf("there is no built-in reference")
-}
-
-// notes writes what doctor finds, a line each, as it finds it.
-type notes struct{ w io.Writer }
-
-func (n notes) note(what, format string, args ...any) {
-	fmt.Fprintf(n.w, "%-9s %s\n", what, fmt.Sprintf(format, args...))
-}
-
-// earned tells what the fault-free runs show, and what they do not.
-func (n notes) earned(r harness.Result) {
-	for _, p := range r.Properties {
-		text := string(p.Verdict)
-		if !p.Claimed {
-			text += " (not claimed: for information)"
-		}
-		n.note("judged", "%s: %s", p.Name, text)
-		for _, v := range p.Violations {
-			for _, line := range append(report.Fold("  ", v.Summary), report.Details(v)...) {
-				fmt.Fprintln(n.w, line)
-			}
-		}
-	}
-	for _, reason := range report.Reasons(r) {
-		for _, line := range report.Fold("  ", "not known: "+reason) {
-			fmt.Fprintln(n.w, line)
-		}
-	}
-	switch r.Verdict {
-	case properties.Pass:
-		n.note("ready", "the fault-free runs show everything that a verdict needs: outboxtest run %s", r.Target)
-	case properties.Fail:
-		n.note("not ready", "a property is violated without any fault: mend that first")
-	default:
-		n.note("not ready", "the fault-free runs do not show enough to judge by: a pass would not be earned")
-	}
 }

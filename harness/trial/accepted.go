@@ -11,10 +11,10 @@ import (
 
 // awaitCommitted waits until an order that the app has accepted is committed, and
 // answers that it may be when the promise has been spent ten times: once where
-// the trial has faults, whoever took the order may be dead.
+// the trial has faults, whoever took the order may be dead, or only looks.
 func (t *trial) awaitCommitted(ctx context.Context, in *instance, order string) answer {
 	limit := 10 * t.promise().Time
-	if t.faulted() {
+	if t.faulted() || t.look != nil {
 		limit = t.promise().Time
 	}
 	later := func(why string) answer {

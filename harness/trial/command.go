@@ -33,7 +33,7 @@ func Build(ctx context.Context, target targets.Target, guard *proc.Guard, dir st
 		for name, value := range c.Env {
 			env = append(env, name+"="+value)
 		}
-		err := command(ctx, proc.Spec{
+		err := command(ctx, StageBuild, proc.Spec{
 			Name: fmt.Sprintf("build[%d]", i), Argv: c.Run, Dir: target.CommandDir(c), Env: env, Guard: guard,
 			Log: filepath.Join(dir, fmt.Sprintf("build-%d.log", i)),
 		}, 0)
@@ -44,9 +44,9 @@ func Build(ctx context.Context, target targets.Target, guard *proc.Guard, dir st
 	return nil
 }
 
-// command runs a command to its end, which has to be a success, within a time if
-// that is not 0.
-func command(ctx context.Context, s proc.Spec, within time.Duration) error {
+// command runs a command of a stage to its end, which has to be a success, within a
+// time if that is not 0.
+func command(ctx context.Context, stage Stage, s proc.Spec, within time.Duration) error {
 	shown := strings.Join(s.Argv, " ")
 	// The log is of this command alone.
 	if err := os.Remove(s.Log); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -57,7 +57,7 @@ func command(ctx context.Context, s proc.Spec, within time.Duration) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return &TargetError{What: hide(err.Error(), s.Secrets), Mend: fmt.Sprintf("check %s in the manifest", s.Name)}
+		return &TargetError{Stage: stage, What: hide(err.Error(), s.Secrets), Mend: fmt.Sprintf("check %s in the manifest", s.Name)}
 	}
 	var spent <-chan time.Time
 	if within > 0 {
@@ -73,10 +73,10 @@ func command(ctx context.Context, s proc.Spec, within time.Duration) error {
 		if err := p.Kill(); err != nil {
 			return err
 		}
-		return &TargetError{What: hide(fmt.Sprintf("%s (%s) did not end within %v", s.Name, shown, within), s.Secrets), Mend: logTail(s.Log)}
+		return &TargetError{Stage: stage, What: hide(fmt.Sprintf("%s (%s) did not end within %v", s.Name, shown, within), s.Secrets), Log: logTail(s.Log)}
 	}
 	if state := p.State(); state.Code != 0 || state.Err != nil {
-		return &TargetError{What: hide(fmt.Sprintf("%s (%s) %s", s.Name, shown, state), s.Secrets), Mend: logTail(s.Log)}
+		return &TargetError{Stage: stage, What: hide(fmt.Sprintf("%s (%s) %s", s.Name, shown, state), s.Secrets), Log: logTail(s.Log)}
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func TestAnInterruptedCommandEndsWithItsChildren(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- command(ctx, proc.Spec{Name: "build[0]", Argv: sh("mkfifo alive; sleep 1000 > alive & sleep 1000"), Dir: dir, Log: filepath.Join(dir, "log")}, 0)
+		ended <- command(ctx, StageBuild, proc.Spec{Name: "build[0]", Argv: sh("mkfifo alive; sleep 1000 > alive & sleep 1000"), Dir: dir, Log: filepath.Join(dir, "log")}, 0)
 	}()
 	alive, err := waitOpen(t, filepath.Join(dir, "alive"))
 	if err != nil {
@@ -109,7 +109,7 @@ func waitOpen(t *testing.T, path string) (*os.File, error) {
 // A command that asks for something gets no answer, and no time without end. What
 // it shows of a password is left out.
 func TestACommandThatDoesNotEnd(t *testing.T) {
-	err := command(t.Context(), proc.Spec{
+	err := command(t.Context(), StageBuild, proc.Spec{
 		Name: "schema.run", Argv: sh("echo to postgres://u:hunter2@host; sleep 1000 # hunter2"), Secrets: []string{"hunter2"}, Log: filepath.Join(t.TempDir(), "log"),
 	}, 300*time.Millisecond)
 	var wrong *TargetError

@@ -176,9 +176,9 @@ func (t *trial) silent(in *instance, what string) {
 		t.rec.problem(in.id.String() + " " + what)
 		return
 	}
-	mend := "it takes one JSON line and answers with one, see docs/stdio.md; "
+	mend := "it takes one JSON line and answers with one, see docs/stdio.md"
 	if t.web != nil {
-		mend = "an order is placed by the requests of app.place; "
+		mend = "an order is placed by the requests of app.place"
 	}
-	t.warden.fail(&TargetError{Instance: in.id.String(), What: what, Mend: mend + in.tail()})
+	t.warden.fail(&TargetError{Stage: StageOrder, Instance: in.id.String(), What: what, Mend: mend, Log: in.tail()})
 }

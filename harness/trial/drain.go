@@ -130,6 +130,7 @@ func (d *drain) settle(ctx context.Context) (drained properties.Drain, complete 
 				promise.Time = max(promise.Time, segmentLeast)
 			}
 			spent := out.Time > promise.Time && (out.Polls >= promise.Polls || out.Time > 3*promise.Time)
+			spent = spent && (t.look == nil || t.long(d.taken()))
 			if spent || before == betweenSteps && !hurt.IsZero() && d.since(hurt) > stepHurt {
 				out.Basis = properties.BasisNone
 				return out, false, nil
@@ -147,6 +148,10 @@ func (t *trial) awaitDrain(ctx context.Context) error {
 	switch {
 	case t.proven: // it is recorded
 		return nil
+	case t.look != nil && t.look.over: // there is nothing to wait for
+		return nil
+	case t.look != nil:
+		return t.newDrain(betweenSegments).conclude(ctx)
 	case t.broken != "":
 		t.rec.add(properties.Event{Kind: properties.KindDrain, Drain: &properties.Drain{Basis: properties.BasisNone, Why: t.broken}})
 		return nil

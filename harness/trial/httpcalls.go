@@ -150,7 +150,7 @@ func (l *httpLine) run(op string, o scenario.Order) answer {
 		saved, err := r.read.Read(got.header, got.body)
 		if err != nil && (!last || op == opIntroduce) {
 			return l.failed(answer{outcome: properties.Failed, why: fmt.Sprintf("the answer to %s with HTTP %d: %v", r.HTTP, got.status, err)},
-				fmt.Sprintf("answered %s with HTTP %d: %v", r.HTTP, got.status, err), "correct the request's save; ")
+				fmt.Sprintf("answered %s with HTTP %d: %v", r.HTTP, got.status, err), "correct the request's save")
 		}
 		for name, value := range saved {
 			addresses.Saved[name] = value
@@ -174,7 +174,7 @@ type got struct {
 func (l *httpLine) send(transport *http.Transport, r webRequest, addresses targets.Addresses) (got, *answer) {
 	unsent := func(err error) (got, *answer) {
 		a := l.failed(answer{outcome: properties.Failed, why: fmt.Sprintf("%s cannot be sent: %v", r.HTTP, err)},
-			fmt.Sprintf("cannot be sent %s: %v", r.HTTP, err), "correct the request; ")
+			fmt.Sprintf("cannot be sent %s: %v", r.HTTP, err), "correct the request")
 		return got{}, &a
 	}
 	call, err := r.Expand(addresses)
@@ -215,13 +215,13 @@ func (l *httpLine) refusal(r webRequest, g got, addresses targets.Addresses) ans
 		text += ": " + body
 	}
 	return l.failed(answer{outcome: properties.Failed, why: text}, fmt.Sprintf("answered %s with %s", r.HTTP, text),
-		fmt.Sprintf("a status that says that it worked is written into accepted, any 2xx without it; else correct what %s sends; ", r.HTTP))
+		fmt.Sprintf("a status that says that it worked is written into accepted, any 2xx without it; else correct what %s sends", r.HTTP))
 }
 
 // failed adds what the target is told where there is no fault.
 func (l *httpLine) failed(a answer, what, mend string) answer {
 	in := l.calls.in
-	a.wrong = &TargetError{Instance: in.id.String(), What: what, Mend: mend + in.tail()}
+	a.wrong = &TargetError{Stage: StageOrder, Instance: in.id.String(), What: what, Mend: mend, Log: in.tail()}
 	return a
 }
 

@@ -48,6 +48,8 @@ type Job struct {
 	lastLogs string
 	// proving: what is missing at the end of any segment is proven to be.
 	proving bool
+	// looking is set while a trial only looks.
+	looking *look
 }
 
 // ProveSegments has the trials that follow wait at the end of each segment for a
@@ -61,7 +63,7 @@ func (j *Job) ProveSegments() { j.proving = true }
 func NewJob(ctx context.Context, c Config) (*Job, error) {
 	reader, err := c.Target.Event.Compile()
 	if err != nil {
-		return nil, &TargetError{What: "event: " + err.Error()}
+		return nil, &TargetError{Stage: StageManifest, What: "event: " + err.Error()}
 	}
 	j := &Job{target: c.Target, reader: reader, stack: c.Stack, guard: c.Guard, self: c.Self, dir: c.Dir, ports: c.Ports, log: c.Log}
 	if j.log == nil {

@@ -64,7 +64,7 @@ func (l *ledgers) refresh(ctx context.Context) error {
 // log, and counts only when both say the same.
 func (l *ledgers) read(ctx context.Context) error {
 	before, err := l.readPending(ctx)
-	if err != nil {
+	if err := l.t.look.postpone(err); err != nil {
 		return err
 	}
 	if err := l.readCommitted(ctx); err != nil {
@@ -73,17 +73,17 @@ func (l *ledgers) read(ctx context.Context) error {
 	if err := l.readLog(ctx); err != nil {
 		return err
 	}
-	if err := l.readApplied(ctx); err != nil {
+	if err := l.t.look.postpone(l.readApplied(ctx)); err != nil {
 		return err
 	}
 	if err := l.readBacklog(ctx); err != nil {
 		return err
 	}
 	after, err := l.readPending(ctx)
-	if err != nil {
+	if err := l.t.look.postpone(err); err != nil {
 		return err
 	}
-	if before != nil && *before != *after {
+	if before != nil && after != nil && *before != *after {
 		after = nil
 	}
 	l.pending = after
@@ -107,22 +107,22 @@ func (l *ledgers) readCommitted(ctx context.Context) error {
 func (l *ledgers) committedRows(ctx context.Context) (list []properties.Row, err error) {
 	rows, err := l.t.db.Conn().Query(ctx, l.t.job.target.Committed)
 	if err != nil {
-		return nil, &TargetError{What: "the committed query fails: " + err.Error(), Mend: "it returns the order's token and optionally the row's own id"}
+		return nil, &TargetError{Stage: StageCommitted, What: "the committed query fails: " + err.Error(), Mend: "it returns the order's token and optionally the row's own id"}
 	}
 	defer rows.Close()
 	for rows.Next() {
 		values, err := rows.Values()
 		if err != nil {
-			return nil, &TargetError{What: "the committed query's rows cannot be read: " + err.Error()}
+			return nil, &TargetError{Stage: StageCommitted, What: "the committed query's rows cannot be read: " + err.Error()}
 		}
 		if len(values) < 1 || len(values) > 2 {
-			return nil, &TargetError{What: fmt.Sprintf("the committed query returns %d columns", len(values)), Mend: "it returns the order's token and optionally the row's own id"}
+			return nil, &TargetError{Stage: StageCommitted, What: fmt.Sprintf("the committed query returns %d columns", len(values)), Mend: "it returns the order's token and optionally the row's own id"}
 		}
 		row := properties.Row{Order: text(values[0])}
 		token, err := l.orders.find(row.Order)
 		switch {
 		case err != nil:
-			return nil, &TargetError{What: "the first column of the committed query: " + err.Error()}
+			return nil, &TargetError{Stage: StageCommitted, What: "the first column of the committed query: " + err.Error()}
 		case token != "":
 			row.Order = token
 		}
@@ -130,11 +130,11 @@ func (l *ledgers) committedRows(ctx context.Context) (list []properties.Row, err
 			row.ID = text(values[1])
 		}
 		if list = append(list, row); len(list) > maxRows {
-			return nil, &TargetError{What: fmt.Sprintf("the committed query returns more than %d rows", maxRows)}
+			return nil, &TargetError{Stage: StageCommitted, What: fmt.Sprintf("the committed query returns more than %d rows", maxRows)}
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return nil, &TargetError{What: "the committed query fails: " + err.Error()}
+		return nil, &TargetError{Stage: StageCommitted, What: "the committed query fails: " + err.Error()}
 	}
 	return list, nil
 }
@@ -147,6 +147,7 @@ func (l *ledgers) readLog(ctx context.Context) error {
 	l.lastSeq = log.Last
 	l.missing += len(log.Gone)
 	for _, m := range log.Messages {
+		l.t.look.stored(m)
 		events := l.t.rec.read.Events(targets.Message{Topic: m.Subject, Key: m.Subject, Header: m.Header, Body: m.Data})
 		if len(events) == 0 {
 			l.other++
@@ -155,7 +156,7 @@ func (l *ledgers) readLog(ctx context.Context) error {
 			l.log = append(l.log, l.logged(m.Sequence, part, e))
 		}
 		if len(l.log) > maxRows {
-			return &TargetError{What: fmt.Sprintf("the broker's log holds more than %d events of one trial", maxRows)}
+			return &TargetError{Stage: StageLog, What: fmt.Sprintf("the broker's log holds more than %d events of one trial", maxRows)}
 		}
 	}
 	return nil
@@ -173,29 +174,29 @@ func (l *ledgers) readApplied(ctx context.Context) error {
 	query := l.t.job.appliedQuery()
 	rows, err := l.t.db.Conn().Query(ctx, query)
 	if err != nil {
-		return &TargetError{What: "the applied query fails: " + err.Error(), Mend: "it returns event id, consumer and the number of effects"}
+		return &TargetError{Stage: StageApplied, What: "the applied query fails: " + err.Error(), Mend: "it returns event id, consumer and the number of effects"}
 	}
 	defer rows.Close()
 	l.applied = nil
 	for rows.Next() {
 		values, err := rows.Values()
 		if err != nil {
-			return &TargetError{What: "the applied query's rows cannot be read: " + err.Error()}
+			return &TargetError{Stage: StageApplied, What: "the applied query's rows cannot be read: " + err.Error()}
 		}
 		if len(values) != 3 {
-			return &TargetError{What: fmt.Sprintf("the applied query returns %d columns", len(values)), Mend: "it returns event id, consumer and the number of effects"}
+			return &TargetError{Stage: StageApplied, What: fmt.Sprintf("the applied query returns %d columns", len(values)), Mend: "it returns event id, consumer and the number of effects"}
 		}
 		n, ok := number(values[2])
 		if !ok {
-			return &TargetError{What: fmt.Sprintf("the applied query's third column is %v, no number of effects", values[2])}
+			return &TargetError{Stage: StageApplied, What: fmt.Sprintf("the applied query's third column is %v, no number of effects", values[2])}
 		}
 		l.applied = append(l.applied, properties.Effect{EventID: text(values[0]), Consumer: text(values[1]), Count: int(n)})
 		if len(l.applied) > maxRows {
-			return &TargetError{What: fmt.Sprintf("the applied query returns more than %d rows", maxRows)}
+			return &TargetError{Stage: StageApplied, What: fmt.Sprintf("the applied query returns more than %d rows", maxRows)}
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return &TargetError{What: "the applied query fails: " + err.Error()}
+		return &TargetError{Stage: StageApplied, What: "the applied query fails: " + err.Error()}
 	}
 	return nil
 }
@@ -207,11 +208,11 @@ func (l *ledgers) readPending(ctx context.Context) (*int64, error) {
 	}
 	var value any
 	if err := l.t.db.Conn().QueryRow(ctx, query).Scan(&value); err != nil {
-		return nil, &TargetError{What: "the pending query fails: " + err.Error(), Mend: "it returns one number"}
+		return nil, &TargetError{Stage: StagePending, What: "the pending query fails: " + err.Error(), Mend: "it returns one number"}
 	}
 	n, ok := number(value)
 	if !ok {
-		return nil, &TargetError{What: fmt.Sprintf("the pending query returns %v, not a number", value)}
+		return nil, &TargetError{Stage: StagePending, What: fmt.Sprintf("the pending query returns %v, not a number", value)}
 	}
 	return &n, nil
 }
@@ -226,6 +227,7 @@ func (l *ledgers) readBacklog(ctx context.Context) error {
 		l.backlog = append(l.backlog, properties.Backlog{Consumer: c.Name, Pending: int64(c.Pending), Unacked: int64(c.AckPending)})
 	}
 	l.ackWait = stack.LongestAckWait(consumers)
+	l.t.look.acknowledges(l.ackWait)
 	return nil
 }
 

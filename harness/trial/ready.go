@@ -98,8 +98,8 @@ func (in *instance) overdue(p *proc.Process, probe *probe) {
 		return
 	}
 	if !in.t.faulted() {
-		in.t.warden.fail(&TargetError{Instance: in.id.String(), What: text, Mend: fmt.Sprintf(
-			"see that it comes up and that %s.ready in the manifest says how that shows, or raise %s.ready-within; %s", in.id.Role, in.id.Role, in.tail())})
+		in.t.warden.fail(&TargetError{Stage: StageReady, Instance: in.id.String(), What: text, Mend: fmt.Sprintf(
+			"see that it comes up and that %s.ready in the manifest says how that shows, or raise %s.ready-within", in.id.Role, in.id.Role), Log: in.tail()})
 		return
 	}
 	in.t.job.log.Info("an instance is not ready in time", "instance", in.id, "why", text)

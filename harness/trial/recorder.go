@@ -19,6 +19,7 @@ const maxEvents = 200_000
 // keeps the few running counts that the drain asks for.
 type recorder struct {
 	read  *targets.EventReader
+	look  *look // nil in a trial that is to be judged
 	start time.Time
 	clock func() time.Time
 
@@ -124,6 +125,7 @@ func (r *recorder) observe(o wire.Observation) {
 		w.Rows = o.Event.Rows
 	}
 	r.readMessage(w, o.Event.Message)
+	r.look.published(o)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.count(o)

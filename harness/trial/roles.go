@@ -94,7 +94,7 @@ func (t *trial) start(match func(role string) bool) error {
 			if !errors.As(err, &cannot) {
 				return err // the machine's trouble
 			}
-			return &TargetError{Instance: in.id.String(), What: "does not start: " + cannot.err.Error(), Mend: "check " + in.id.Role + ".start in the manifest"}
+			return &TargetError{Stage: StageStart, Instance: in.id.String(), What: "does not start: " + cannot.err.Error(), Mend: "check " + in.id.Role + ".start in the manifest"}
 		}
 	}
 	return nil

@@ -15,6 +15,9 @@ import (
 // and healed. Where that does not come about, those that follow are left out,
 // and the history says so.
 func (t *trial) play(ctx context.Context) error {
+	if t.look != nil {
+		return t.playLook(ctx)
+	}
 	all := t.scenario.All()
 	for i, s := range all {
 		if err := t.playSegment(ctx, i, s); err != nil {

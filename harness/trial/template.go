@@ -33,7 +33,7 @@ const (
 func (j *Job) makeTemplate(ctx context.Context, conn *pgx.Conn) error {
 	for i, sql := range j.target.SchemaSQL {
 		if _, err := conn.Exec(ctx, sql); err != nil {
-			return &TargetError{What: fmt.Sprintf("schema file %d of %d cannot be applied: %v", i+1, len(j.target.SchemaSQL), err)}
+			return j.badSchema(i, err)
 		}
 	}
 	database := conn.Config().Database
@@ -88,7 +88,7 @@ func (j *Job) migrate(ctx context.Context, database string) error {
 		return err
 	}
 	s.Env = append(s.Env, env...)
-	return command(ctx, s, migratePatience)
+	return command(ctx, StageSchema, s, migratePatience)
 }
 
 // schemaByApp starts the app on the database and the broker themselves, waits until
@@ -139,7 +139,7 @@ func (j *Job) startedOnce(ctx context.Context, s proc.Spec, number string, own *
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return &TargetError{Instance: s.Name + doing, What: "does not start: " + err.Error(), Mend: "check app.start in the manifest"}
+		return &TargetError{Stage: StageSchema, Instance: s.Name + doing, What: "does not start: " + err.Error(), Mend: "check app.start in the manifest"}
 	}
 	var answers *calls
 	if s.Stdout {
@@ -162,10 +162,10 @@ func (j *Job) startedOnce(ctx context.Context, s proc.Spec, number string, own *
 	case exited && own.stranger() != nil:
 		return &PortError{Instance: s.Name, Port: own.number}
 	case exited:
-		return &TargetError{Instance: s.Name + doing, What: fmt.Sprintf("%s before it was ready: it was waited for %s", process.State(), why), Mend: logTail(s.Log)}
+		return &TargetError{Stage: StageSchema, Instance: s.Name + doing, What: fmt.Sprintf("%s before it was ready: it was waited for %s", process.State(), why), Log: logTail(s.Log)}
 	}
-	return &TargetError{Instance: s.Name + doing, What: fmt.Sprintf("was not ready within %v: waited for %s", p.StartBudget(), why),
-		Mend: "see that it comes up and that app.ready in the manifest says how that shows, or raise app.ready-within; " + logTail(s.Log)}
+	return &TargetError{Stage: StageSchema, Instance: s.Name + doing, What: fmt.Sprintf("was not ready within %v: waited for %s", p.StartBudget(), why),
+		Mend: "see that it comes up and that app.ready in the manifest says how that shows, or raise app.ready-within", Log: logTail(s.Log)}
 }
 
 // terminate stops a process as a supervisor does.

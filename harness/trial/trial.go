@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,9 +30,12 @@ type Outcome struct {
 // TargetError says that the target, or its manifest, is not what it must be
 // for a trial to mean anything: bad input, not a verdict.
 type TargetError struct {
+	Stage    Stage
 	Instance string // may be empty
 	What     string
 	Mend     string // may be empty
+	// Log is the end of what the instance, or the command, wrote; may be empty.
+	Log string
 }
 
 func (e *TargetError) Error() string {
@@ -42,12 +46,22 @@ func (e *TargetError) Error() string {
 	if e.Mend != "" {
 		text += "; " + e.Mend
 	}
+	if e.Log != "" {
+		text += "; " + e.Log
+	}
 	return text
+}
+
+// Role is the role of the instance; empty when the error is not about one.
+func (e *TargetError) Role() string {
+	role, _, _ := strings.Cut(e.Instance, ".")
+	return role
 }
 
 // trial is one execution of one scenario.
 type trial struct {
 	job      *Job
+	look     *look // nil in a trial that is to be judged
 	scenario scenario.Scenario
 	ctx      context.Context
 
@@ -82,12 +96,13 @@ func (j *Job) Run(ctx context.Context, s scenario.Scenario, baseline *properties
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t := &trial{
-		job: j, scenario: s, ctx: ctx,
+		job: j, look: j.looking, scenario: s, ctx: ctx,
 		rec:       newRecorder(j.reader, j.target.Relay.InApp, time.Now),
 		instances: map[faults.Instance]*instance{},
 		firings:   make(chan wire.Firing, 64),
 		exits:     make(chan *instance, 64),
 	}
+	t.rec.look = t.look
 	t.warden = newWarden(t)
 	t.ledgers = newLedgers(t)
 	if t.web, err = newWeb(j.target.App); err != nil {

@@ -178,7 +178,7 @@ func (w *warden) revive(ctx context.Context, in *instance) {
 	}
 	supervised := w.t.job.target.Limits.ExitsOnError
 	if !w.t.faulted() && (!supervised || in.exited() > maxExits) {
-		w.fail(&TargetError{Instance: in.id.String(), What: "exited by itself, without a fault: it " + in.ended(), Mend: in.tail()})
+		w.fail(&TargetError{Stage: StageExit, Instance: in.id.String(), What: "exited by itself, without a fault: it " + in.ended(), Log: in.tail()})
 		return
 	}
 	w.mu.Lock()
@@ -221,6 +221,9 @@ func (w *warden) later(ctx context.Context, d time.Duration, f func()) {
 }
 
 func (w *warden) fail(err error) {
+	if err = w.t.look.postpone(err); err == nil {
+		return
+	}
 	w.mu.Lock()
 	if w.failure == nil {
 		w.failure = err

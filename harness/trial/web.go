@@ -38,7 +38,7 @@ func newWeb(app targets.App) (*web, error) {
 		for i, r := range list {
 			read, err := r.CompileSave()
 			if err != nil {
-				return nil, &TargetError{What: fmt.Sprintf("%s[%d].%v", key, i, err)}
+				return nil, &TargetError{Stage: StageManifest, What: fmt.Sprintf("%s[%d].%v", key, i, err)}
 			}
 			out = append(out, webRequest{Request: r, read: read, accepts: func(status int) bool { return accepts(i, status) }})
 			w.introduces = w.introduces || r.ForCustomer()
