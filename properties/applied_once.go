@@ -159,7 +159,7 @@ func (ix *index) mayStillApply(event identified, consumer string) string {
 	own := func(l Backlog) bool { return l.Consumer == consumer }
 	all := !slices.ContainsFunc(b.Ledger.Broker, own)
 	for _, l := range b.Ledger.Broker {
-		if (all || own(l)) && (l.Pending != 0 || l.Unacked != 0) {
+		if (all || own(l)) && l.Holds() {
 			return "the broker still holds something for the consumer"
 		}
 	}

@@ -67,7 +67,7 @@ func (ix *index) drained(order string) string {
 		switch {
 		case p.Time <= 0:
 			return "the target promises no time for its drain"
-		case ix.waited()/10 < p.Time, d.Polls/10 < p.Polls && !ix.fellSilent():
+		case ix.waited()/10 < p.Time, d.Polls/10 < p.Polls && !ix.fellSilent() && !ix.wentRound():
 			if len(ix.stalls) > 0 {
 				return "ten times the promised drain was not spent " + sinceStall
 			}

@@ -26,7 +26,7 @@ func (ix *index) unearned() []string {
 		reasons = append(reasons, why)
 	}
 	if len(ix.trial.Faults) > 0 {
-		return reasons
+		return append(reasons, ix.skipped()...)
 	}
 	reasons = append(reasons, ix.emptyLedgers()...)
 	reasons = append(reasons, ix.unfound()...)
@@ -57,6 +57,27 @@ func (ix *index) undone() []string {
 	}
 	return reasons
 }
+
+// skipped says what a run with faults left out that no fault can be the reason of.
+// What its ledgers have to hold depends on the faults; that the fault-free run of the
+// same workload used them is known.
+func (ix *index) skipped() []string {
+	var reasons []string
+	if ix.drain == nil {
+		reasons = append(reasons, "the trial did not wait for the outbox to drain")
+	}
+	for _, order := range slices.Concat(ix.trial.Orders, ix.trial.Aborts) {
+		if ix.calls[order] == nil {
+			reasons = append(reasons, order+" was never asked for")
+		}
+	}
+	if len(ix.bypassed) > 0 {
+		reasons = append(reasons, bypassing)
+	}
+	return reasons
+}
+
+const bypassing = "connections came past the proxies: an address other than the one handed to the target is in use"
 
 func (ix *index) emptyLedgers() []string {
 	var reasons []string
@@ -121,7 +142,7 @@ func (ix *index) unproxied() []string {
 		reasons = append(reasons, "the servers were not asked for connections that came past the proxies")
 	}
 	if len(ix.bypassed) > 0 {
-		reasons = append(reasons, "connections came past the proxies: an address other than the one handed to the target is in use")
+		reasons = append(reasons, bypassing)
 	}
 	if links := ix.opaqueLinks("", ""); len(links) > 0 {
 		reasons = append(reasons, strings.Join(links, ", ")+" could not be read: turn TLS off for the trial")

@@ -114,3 +114,33 @@ func TestFailBeatsUnearned(t *testing.T) {
 		t.Error("a proved loss is told as unread")
 	}
 }
+
+// With faults what the ledgers hold depends on them. That the trial was carried out
+// does not.
+func TestUnearnedWithFaults(t *testing.T) {
+	full := func() *builder { return complete("o1", "o2").killRelay() }
+	faulted := func(b *builder) []Event {
+		b.trial.Faults = []string{"kill at a point of relay.0"}
+		return b.drain(BasisComplete).end()
+	}
+	if reasons := Earned(faulted(full())); len(reasons) > 0 {
+		t.Fatalf("the complete history did not earn its pass: %q", reasons)
+	}
+	for _, test := range []struct {
+		name string
+		h    []Event
+		why  string
+	}{
+		{"no wait", without(faulted(full()), func(e Event) bool { return e.Kind == KindDrain }), "did not wait for the outbox"},
+		{"no call", without(faulted(full()), func(e Event) bool {
+			return e.Call != nil && e.Call.Order == "o2" || e.Answer != nil && e.Answer.Order == "o2"
+		}), "o2 was never asked for"},
+		{"bypassed", faulted(bend(full(), func(b *builder) { b.bypassed = []string{"backend 3"} })), "connections came past the proxies"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if j := Judge(test.h); j.Verdict != UnknownResult || !has(j.Why, test.why) {
+				t.Errorf("%s, %q; want unknown with %q", j.Verdict, reasons(j), test.why)
+			}
+		})
+	}
+}

@@ -266,7 +266,13 @@ type Backlog struct {
 	Consumer string `json:"consumer"`
 	Pending  int64  `json:"pending"`
 	Unacked  int64  `json:"unacked"`
+	// Abandoned: nobody will ever take what it holds. It was of a process that died,
+	// and the one that took its place has a consumer of its own.
+	Abandoned bool `json:"abandoned,omitempty"`
 }
+
+// Holds reports whether the broker holds something that somebody may yet take.
+func (b Backlog) Holds() bool { return !b.Abandoned && (b.Pending != 0 || b.Unacked != 0) }
 
 // Basis is the evidence on which the wait for the outbox ended.
 type Basis string

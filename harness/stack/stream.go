@@ -85,6 +85,9 @@ type Consumer struct {
 	// to which all are acknowledged.
 	Delivered, AckFloor uint64
 	AckWait             AckWait
+	// Durable: it stays when nobody uses it. Attended: somebody waits for its next
+	// message.
+	Durable, Attended bool
 }
 
 // LongestAckWait is the longest of the consumers'; 0 when there is none.
@@ -109,6 +112,7 @@ func (s *Stream) Consumers(ctx context.Context) ([]Consumer, error) {
 		list = append(list, Consumer{
 			Name: info.Name, Pending: int(info.NumPending), AckPending: info.NumAckPending, Redelivered: info.NumRedelivered,
 			Delivered: info.Delivered.Stream, AckFloor: info.AckFloor.Stream, AckWait: AckWait(info.Config.AckWait),
+			Durable: info.Config.Durable != "", Attended: info.PushBound || info.NumWaiting > 0,
 		})
 	}
 	if err := lister.Err(); err != nil {

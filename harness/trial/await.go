@@ -16,7 +16,7 @@ import (
 func (t *trial) awaitEvent(ctx context.Context, order string, calledFor func() bool) error {
 	promise := t.promise()
 	begin, startPolls := time.Now(), t.rec.tally().idle
-	limit := max(silentLeast, 10*promise.Time)
+	limit := max(silentLeast, promiseTimes*promise.Time)
 	for {
 		change := t.rec.wait()
 		if err := t.ledgers.refresh(ctx); err != nil {

@@ -15,14 +15,17 @@ func (r *recorder) notice(e properties.Event) {
 		if err != nil {
 			return
 		}
-		if r.started[id] {
+		if r.deliveries.lives[id]++; r.deliveries.lives[id] > 1 {
 			r.disturbed[id] = r.clock()
+			r.debts.struck(id)
 		}
-		r.started[id] = true
 	case e.Fault != nil && e.Fault.On != "":
 		instance, _, _ := strings.Cut(e.Fault.On, "/")
 		if id, err := faults.ParseInstance(instance); err == nil {
 			r.disturbed[id] = r.clock()
+			if e.Fault.What == "fired" {
+				r.debts.struck(id)
+			}
 		}
 	}
 }

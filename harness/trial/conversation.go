@@ -160,8 +160,10 @@ func (t *trial) await(ctx context.Context, in *instance, c conversation, what st
 		case <-tick.C:
 		case <-limit:
 			tick.Stop()
-			t.silent(in, fmt.Sprintf("did not answer %s within %v", what, answerLimit))
-			return unanswered("no answer")
+			if !t.warden.struck() { // else its caller gives up, and may have been served or not
+				t.silent(in, fmt.Sprintf("did not answer %s within %v", what, answerLimit))
+			}
+			return unanswered(fmt.Sprintf("no answer within %v", answerLimit))
 		case <-ctx.Done():
 			tick.Stop()
 			return unanswered(ctx.Err().Error())

@@ -16,6 +16,9 @@ const (
 	// silentLeast is the shortest silence that counts as a promise not kept by
 	// a relay that shows no polls.
 	silentLeast = 5 * time.Second
+	// promiseTimes is how often the promise has to be spent until what is missing
+	// is missing for good, where nothing proves it earlier.
+	promiseTimes = 10
 	// budgetLeast bounds the whole wait; past it there is no evidence, and the
 	// trial is unknown.
 	budgetLeast = 60 * time.Second
@@ -224,7 +227,7 @@ func (d *drain) decide(ctx context.Context, out *properties.Drain, healthy bool)
 			return true, nil
 		}
 	}
-	if promise := d.t.promise(); !out.Healthy && out.Time > max(silentLeast, 10*promise.Time) && d.t.rec.tally().never {
+	if promise := d.t.promise(); !out.Healthy && out.Time > max(silentLeast, promiseTimes*promise.Time) && d.t.rec.tally().never {
 		out.Basis = properties.BasisNone
 		out.Why = "no relay has talked to Postgres or to the broker through its proxy: it does not run as it should, or its addresses are not those that the harness gave it" + d.t.late()
 		return true, nil
@@ -285,8 +288,12 @@ func (d *drain) complete(out *properties.Drain, healthy bool) bool {
 	if d.before != betweenSteps && !spent && d.t.unfired() {
 		return false // an idle poll may be what a fault waits for
 	}
-	if !(d.t.relaysSeen() && d.t.relaysBack()) && out.Time < max(silentLeast, promise.Time) {
+	back := d.t.relaysSeen() && d.t.relaysBack()
+	if !back && out.Time < max(silentLeast, promise.Time) {
 		return false
+	}
+	if d.before != betweenSteps && d.ledgers.pending == nil && d.t.rec.owing() && out.Time < promise.Time {
+		return false // what is published and not marked is to be published again
 	}
 	return (settled || spent) && (d.ledgers.nothingHeld() || d.acting() > d.redelivery())
 }
@@ -306,12 +313,18 @@ func (d *drain) lossProven(out properties.Drain, healthy bool) properties.Basis 
 	if !out.Healthy {
 		return ""
 	}
-	silent := min(d.since(tally.lastAny), out.Time) >= max(silentLeast, 10*promise.Time)
-	if !d.zeroSince.IsZero() && d.since(d.zeroSince) >= promise.Time && (tally.idle-d.zeroIdle >= promise.Polls || d.since(d.zeroSince) >= 10*promise.Time) {
+	silent := min(d.since(tally.lastAny), out.Time) >= max(silentLeast, promiseTimes*promise.Time)
+	if !d.zeroSince.IsZero() && d.since(d.zeroSince) >= promise.Time && (tally.idle-d.zeroIdle >= promise.Polls || d.since(d.zeroSince) >= promiseTimes*promise.Time) {
 		return properties.BasisPendingZero
 	}
-	if out.Time >= 10*promise.Time && (out.Polls >= 10*promise.Polls || silent) {
+	if out.Time >= promiseTimes*promise.Time && (out.Polls >= promiseTimes*promise.Polls || silent || d.rounds() >= promiseTimes*promise.Polls) {
 		return properties.BasisPromise
 	}
 	return ""
+}
+
+// rounds is how often a relay has gone round while everything was healthy.
+func (d *drain) rounds() int {
+	history, _ := d.rec.history()
+	return properties.Rounds(history, d.t.relayRole(), d.now.Sub(d.rec.start)-d.waited(), d.now.Sub(d.rec.start))
 }

@@ -30,7 +30,9 @@ const (
 func (d *drain) hasten(ctx context.Context, hurt time.Time, healthy bool) error {
 	unacked := int64(0)
 	for _, b := range d.ledgers.backlog {
-		unacked += b.Unacked
+		if !b.Abandoned {
+			unacked += b.Unacked
+		}
 	}
 	if d.hastened.Equal(hurt) || unacked == 0 || !healthy || !d.t.faulted() || time.Duration(d.ledgers.ackWait) <= hastenTo {
 		d.stillSince = time.Time{}
@@ -68,15 +70,22 @@ func (d *drain) acting() time.Duration {
 
 // redelivery is how long a complete trial waits for messages that were
 // delivered and never acknowledged: long enough for them to come again, unless
-// the consumer asked the broker for a wait that no trial can afford.
+// the consumer asked the broker for a wait that no trial can afford. What has come
+// again may be worked on by a consumer that takes its time, which is then about to
+// apply it a second time.
 func (d *drain) redelivery() time.Duration {
 	const afford = 3 * time.Second
-	return max(min(2*time.Duration(d.ledgers.ackWait), afford), graceLeast)
+	wait := max(min(2*time.Duration(d.ledgers.ackWait), afford), graceLeast)
+	if d.ledgers.redelivered > 0 {
+		wait = max(wait, promiseTimes*d.t.promise().Time)
+	}
+	return wait
 }
 
 // graceSpent reports whether the consumers had their grace: they could act, the
-// broker has held nothing for them, and their effects have not changed, for long
-// enough.
+// broker has held nothing for them, and their effects have not changed, for as long
+// as a relay gets for an event that is missing. A consumer may acknowledge what it
+// has written into a table of its own, and apply it from there.
 func (d *drain) graceSpent(healthy bool) bool {
 	applied := fmt.Sprint(d.ledgers.applied, d.ledgers.backlog)
 	if !healthy || d.t.isLate(targets.RoleConsumer) || d.actingSince.IsZero() || !d.ledgers.nothingHeld() || applied != d.applied {
@@ -86,5 +95,5 @@ func (d *drain) graceSpent(healthy bool) bool {
 	if d.heldSince.IsZero() {
 		d.heldSince = d.rec.clock()
 	}
-	return d.since(d.heldSince) >= max(graceLeast, d.t.promise().Time)
+	return d.since(d.heldSince) >= max(graceLeast, promiseTimes*d.t.promise().Time)
 }

@@ -16,15 +16,15 @@ import (
 // broker, however long the machine takes for that. One that does not come though
 // it runs, does nothing.
 func TestTheGraceBeginsWhenTheConsumerIsThere(t *testing.T) {
-	const promise = 1500 * time.Millisecond
+	const promise = 150 * time.Millisecond
 	for _, test := range []struct {
 		name string
 		away time.Duration // since the wait began
 		ends time.Duration
 	}{
-		{"there", 0, promise},
-		{"slow to start", 20 * time.Second, 20*time.Second + promise},
-		{"never there", time.Hour, absentMost + promise},
+		{"there", 0, promiseTimes * promise},
+		{"slow to start", 20 * time.Second, 20*time.Second + promiseTimes*promise},
+		{"never there", time.Hour, absentMost + promiseTimes*promise},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -40,7 +40,7 @@ func TestTheGraceBeginsWhenTheConsumerIsThere(t *testing.T) {
 					l.applied = []properties.Effect{{EventID: "e1", Consumer: "kitchen", Count: 1}}
 					l.backlog[0].Unacked = 1
 					l.ackWait = stack.AckWait(time.Minute)
-					ends = test.ends - promise + 3*time.Second
+					ends = test.ends - promiseTimes*promise + 3*time.Second
 				}
 				d := waiting(t, c, &l, targets.Drain{Seconds: promise.Seconds()})
 				d.t.job.target.Consumer = &targets.Consumer{Names: []string{"kitchen"}}

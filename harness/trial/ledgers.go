@@ -28,8 +28,11 @@ type ledgers struct {
 	applied   []properties.Effect
 	pending   *int64
 	backlog   []properties.Backlog
-	ackWait   stack.AckWait
-	recorded  map[string]bool
+	// redelivered counts the messages that consumers were given more than once and
+	// have not acknowledged.
+	redelivered int
+	ackWait     stack.AckWait
+	recorded    map[string]bool
 	// effects and at are the recorder's count and the time of the last reading.
 	effects int
 	at      time.Time
@@ -222,9 +225,13 @@ func (l *ledgers) readBacklog(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read what the broker still holds: %w", err)
 	}
-	l.backlog = nil
+	l.backlog, l.redelivered = nil, 0
 	for _, c := range consumers {
-		l.backlog = append(l.backlog, properties.Backlog{Consumer: c.Name, Pending: int64(c.Pending), Unacked: int64(c.AckPending)})
+		b := properties.Backlog{Consumer: c.Name, Pending: int64(c.Pending), Unacked: int64(c.AckPending), Abandoned: l.t.rec.abandoned(c, consumers)}
+		l.backlog = append(l.backlog, b)
+		if !b.Abandoned {
+			l.redelivered += c.Redelivered
+		}
 	}
 	l.ackWait = stack.LongestAckWait(consumers)
 	l.t.look.acknowledges(l.ackWait)

@@ -4,7 +4,7 @@ package trial
 // acknowledged everything, and there is one.
 func (l *ledgers) nothingHeld() bool {
 	for _, b := range l.backlog {
-		if b.Pending != 0 || b.Unacked != 0 {
+		if b.Holds() {
 			return false
 		}
 	}

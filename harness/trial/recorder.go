@@ -32,7 +32,8 @@ type recorder struct {
 	// turned is when each relay's last poll or work was done; disturbed is when a
 	// fault last struck an instance or let go of it, or it was started again.
 	turned, disturbed map[faults.Instance]time.Time
-	started           map[faults.Instance]bool
+	debts             debts
+	deliveries        deliveries
 	// effects counts what may have changed a ledger.
 	effects int
 }
@@ -55,7 +56,8 @@ func newRecorder(read *targets.EventReader, relayInApp bool, clock func() time.T
 	return &recorder{
 		read: read, start: now, clock: clock, changed: make(chan struct{}), relayApp: relayInApp,
 		relay:  relayTally{lastAny: now, lastWork: now, never: true},
-		turned: map[faults.Instance]time.Time{}, disturbed: map[faults.Instance]time.Time{}, started: map[faults.Instance]bool{},
+		turned: map[faults.Instance]time.Time{}, disturbed: map[faults.Instance]time.Time{},
+		debts: newDebts(), deliveries: newDeliveries(),
 	}
 }
 
@@ -128,7 +130,8 @@ func (r *recorder) observe(o wire.Observation) {
 	r.look.published(o)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.count(o)
+	r.count(o, w)
+	r.deliveries.observe(o)
 	if o.Event.Write || o.Event.Ended == "commit" || o.What == properties.WireOneWay || o.Link.Server == faults.Broker {
 		r.effects++
 	}
@@ -157,11 +160,12 @@ func (r *recorder) readMessage(w *properties.Wire, m *frame.Message) {
 
 // count keeps the relays' tally. Only whole exchanges count, and connecting is
 // no work.
-func (r *recorder) count(o wire.Observation) {
+func (r *recorder) count(o wire.Observation, w *properties.Wire) {
 	if o.Link.Role != "relay" && !(r.relayApp && o.Link.Role == "app") {
 		return
 	}
 	now := r.clock()
+	r.debts.observe(o, w)
 	switch o.What {
 	case properties.WireRequest, properties.WireReply, properties.WireOneWay, properties.WirePush, properties.WireAnswered:
 	default:

@@ -255,6 +255,13 @@ func (w *warden) lost() string {
 	return w.gaveUp
 }
 
+// struck reports whether a fault has struck yet.
+func (w *warden) struck() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.fired) > 0
+}
+
 // hurting reports whether a fault is in force on the instance, so that waiting
 // for it is in vain.
 func (w *warden) hurting(id faults.Instance) bool {

@@ -98,7 +98,7 @@ func TestNoStallSpendsThePromise(t *testing.T) {
 		{"the grace of the consumers", ledgers{
 			log:     []properties.Message{{Position: 1, Order: "o1", EventID: "e1"}},
 			backlog: []properties.Backlog{{Consumer: "kitchen"}},
-		}, targets.Drain{Seconds: 1.5}, properties.BasisComplete, 1500 * time.Millisecond},
+		}, targets.Drain{Seconds: 0.15}, properties.BasisComplete, 1500 * time.Millisecond},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
