@@ -126,6 +126,7 @@ func (t *trial) overlap(ctx context.Context, pace scenario.Pace, late, early sce
 	select {
 	case <-hold.Held():
 	case <-answered:
+		t.call(ctx, earlyApp, opPlace, early)
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
