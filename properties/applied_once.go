@@ -103,13 +103,29 @@ func (ix *index) renamed() []Violation {
 				facts = append(facts, fmt.Sprintf("position %d has the id %s", l.Position, l.EventID))
 			}
 		}
+		summary := "the event of " + order + " was published again under another id, so that no consumer can know the repeat"
+		if rows := ix.rows(order); rows > 1 {
+			summary = fmt.Sprintf("%s was asked for once and committed %d times, with an event for each, so that no consumer can know the repeat", order, rows)
+			facts = append(facts, fmt.Sprintf("the final committed ledger holds %d rows of %s", rows, order))
+		}
 		list = append(list, Violation{
-			Summary:  "the event of " + order + " was published again under another id, so that no consumer can know the repeat",
+			Summary:  summary,
 			Order:    order,
 			Evidence: ix.evidence(order, "", facts),
 		})
 	}
 	return list
+}
+
+// rows counts the rows of an order that are committed at the end.
+func (ix *index) rows(order string) int {
+	n := 0
+	for _, row := range ix.final.committed.Ledger.Committed {
+		if row.Order == order {
+			n++
+		}
+	}
+	return n
 }
 
 // identified lists the event ids of the log, in the order of their positions.

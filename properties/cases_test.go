@@ -522,6 +522,9 @@ func cases() []judgedCase {
 		}, verdict: Fail, applied: Fail, summary: "never applied the event of o1"},
 		{name: "repeat under another id", history: func() []Event { return renamed(1).end() },
 			verdict: Fail, applied: Fail, summary: "published again under another id"},
+		{name: "two rows of one order, each with its event", history: func() []Event {
+			return bend(renamed(1), func(b *builder) { b.committed = append(b.committed, Row{Order: "o1", ID: "another"}) }).end()
+		}, verdict: Fail, applied: Fail, summary: "o1 was asked for once and committed 2 times"},
 		{name: "two ids as without faults", history: func() []Event { return renamed(2).end() }, verdict: Pass},
 		{name: "repeat under another id with nothing to compare with", history: func() []Event {
 			return bend(renamed(1), func(b *builder) { b.trial.Baseline = nil }).end()
