@@ -87,9 +87,10 @@ func (r *run) visitChain(ctx context.Context, worker int, cells []search.Cell) (
 		}
 		r.options.Log.Debug("chain broke", "segments", v.segments, "of", len(s.Segments), "verdict", v.judgement.Verdict, "why", v.whyUnfired(), "reasons", v.reasons())
 		if v.violates() {
-			// What comes next takes the logs away.
+			// What comes next takes the logs away. If they cannot be kept, the violation
+			// is told without.
 			if v.logs, err = r.session.keepLogs(v.logs); err != nil {
-				return out, err
+				r.options.Log.Warn("the logs of a violation are lost", "error", err)
 			}
 			out.failed = &v
 			if i, known := v.blamed(links.Cells); known {

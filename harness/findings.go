@@ -17,24 +17,26 @@ const noFault = "no fault"
 
 // findings collects what the trials of a run showed.
 type findings struct {
-	mu      sync.Mutex
-	trials  int
-	order   []string // property names as they were first judged
-	claimed map[string]bool
-	verdict map[string]properties.Verdict
-	why     map[string]*reasons
-	other   reasons // for unknown, where they belong to no property
-	blame   string  // of the first trial that blames somebody else than the target
-	found   map[string]*report.Violation
-	list    []*finding
-	ends    *finding // the first one that a run ends at which stops at the first
+	mu     sync.Mutex
+	trials int
+	// undecided counts the trials that came to no verdict.
+	undecided int
+	order     []string // property names as they were first judged
+	claimed   map[string]bool
+	verdict   map[string]properties.Verdict
+	why       map[string]*reasons
+	other     reasons // for unknown, where they belong to no property
+	blame     string  // of the first trial that blames somebody else than the target
+	found     map[string]*report.Violation
+	list      []*finding
+	ends      *finding // the first one that a run ends at which stops at the first
 }
 
 type finding struct {
 	property  string
 	kind      string // of the point, without its occurrence
 	cause     string // the only fault of what is written down, if that is all it takes
-	base      string // of the files that are written down
+	base      string // of the files that are written down; empty where they could not be
 	violation *report.Violation
 	replayed  bool // all its replays are done
 	refined   bool // nothing better is looked for any more
@@ -44,11 +46,6 @@ type finding struct {
 func (x *finding) always() bool {
 	r := x.violation.Reproduced
 	return x.replayed && r.Failed > 0 && r.Failed == r.Runs
-}
-
-// share is the part of the replays that failed again.
-func (x *finding) share() float64 {
-	return float64(x.violation.Reproduced.Failed) / float64(max(1, x.violation.Reproduced.Runs))
 }
 
 func newFindings() *findings {
@@ -95,6 +92,9 @@ func (r *run) take(ctx context.Context, worker int, v visit, where string) error
 		if f.blame == "" {
 			f.blame = v.judgement.Blame
 		}
+		if v.judgement.Verdict == properties.UnknownResult {
+			f.undecided++
+		}
 		for _, p := range v.judgement.Results {
 			if _, known := f.verdict[p.Property]; !known {
 				f.order = append(f.order, p.Property)
@@ -130,11 +130,7 @@ func (r *run) take(ctx context.Context, worker int, v visit, where string) error
 	// takes the logs away.
 	var list []*finding
 	for _, n := range news {
-		x, err := r.writeDown(v, n.property, n.violation, n.into)
-		if err != nil {
-			return err
-		}
-		list = append(list, x)
+		list = append(list, r.writeDown(v, n.property, n.violation, n.into))
 	}
 	for _, x := range list {
 		if err := r.confirm(ctx, worker, v, x); err != nil {
@@ -198,20 +194,6 @@ func causeOf(f faults.Fault) string {
 	return fmt.Sprintf("%s at %s/%s %q %s", f.Do, f.At.Link.Role, f.At.Link.Server, f.At.Label, f.At.Moment)
 }
 
-// writeDown saves the scenario, the history and the logs of a violation, while
-// they are there.
-func (r *run) writeDown(v visit, property string, violation properties.Violation, into *report.Violation) (x *finding, err error) {
-	x = &finding{property: property, kind: kindOfPoint(v.scenario), violation: into}
-	if x.base, err = r.freeName(property); err != nil {
-		return nil, err
-	}
-	if err := r.save(x, v, violation); err != nil {
-		return nil, err
-	}
-	r.findings.lock(func() { r.findings.list = append(r.findings.list, x) })
-	return x, nil
-}
-
 // confirm replays what is written down, and puts a better scenario in its place
 // if it finds one.
 func (r *run) confirm(ctx context.Context, worker int, v visit, x *finding) error {
@@ -219,7 +201,7 @@ func (r *run) confirm(ctx context.Context, worker int, v visit, x *finding) erro
 	for range r.replays(x.property) {
 		again, err := r.try(ctx, worker, v.scenario)
 		if err != nil {
-			return fmt.Errorf("replay %s: %w", into.Scenario, err)
+			return fmt.Errorf("replay a violation of %s: %w", x.property, err)
 		}
 		if again.trouble != nil {
 			continue // it says nothing about the violation
@@ -237,43 +219,13 @@ func (r *run) confirm(ctx context.Context, worker int, v visit, x *finding) erro
 	})
 	if err := r.refine(ctx, worker, x, v); err != nil {
 		if ctx.Err() != nil {
-			return fmt.Errorf("look for a smaller scenario than %s: %w", into.Scenario, err)
+			return fmt.Errorf("look for a smaller scenario of %s: %w", x.property, err)
 		}
 		// What was found is written down; that nothing smaller was is no loss.
 		r.options.Log.Warn("the search for a smaller scenario ended early", "scenario", into.Scenario, "error", err)
 	}
 	r.findings.lock(func() { x.refined = true })
 	return nil
-}
-
-// save writes down a trial that shows a violation, and what a report tells of it.
-func (r *run) save(x *finding, v visit, violation properties.Violation) error {
-	all := v.scenario.AllFaults()
-	point, cause := noFault, ""
-	if len(all) == 1 {
-		cause = causeOf(all[0])
-	}
-	if len(all) > 0 {
-		last := all[len(all)-1]
-		if point = "clock " + last.Clock.String(); last.At != nil {
-			point = last.At.String()
-		}
-	}
-	r.findings.lock(func() {
-		into := x.violation
-		into.Summary, into.Order, into.Evidence = violation.Summary, violation.Order, violation.Evidence
-		into.Point, into.Fault = point, faults.FormatFaults(all)
-		into.Scenario, into.History = relative(x.base+".yaml"), relative(x.base+".jsonl")
-		x.cause = cause
-	})
-	comment := []string{x.property + ": " + violation.Summary, "replay it: outboxtest replay " + relative(x.base+".yaml")}
-	if err := scenario.Save(x.base+".yaml", v.scenario, comment...); err != nil {
-		return err
-	}
-	if err := writeHistory(x.base+".jsonl", v.history); err != nil {
-		return err
-	}
-	return copyLogs(v.logs, x.base+".logs")
 }
 
 // replays is how often the next violation of a property is replayed.

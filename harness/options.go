@@ -82,6 +82,9 @@ type Progress struct {
 	Done, Total int
 	// Violations counts the different ones so far.
 	Violations int
+	// Undecided counts the trials so far that came to no verdict, of those that
+	// the result rests on.
+	Undecided int
 }
 
 // Result is everything that a run says; see [report.Result] for its parts.

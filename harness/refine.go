@@ -3,7 +3,6 @@ package harness
 import (
 	"context"
 	"fmt"
-	"os"
 	"reflect"
 	"slices"
 	"time"
@@ -221,7 +220,7 @@ func (r *run) replace(x *finding, v visit, replays int) error {
 	if !ok {
 		return fmt.Errorf("replace the failure %s: its trial does not violate %s", x.base, x.property)
 	}
-	if err := r.save(x, v, again); err != nil {
+	if err := r.rewrite(x, v, again); err != nil {
 		return err
 	}
 	r.findings.lock(func() {
@@ -253,13 +252,11 @@ func (r *run) merge(x *finding, smallest scenario.Scenario) error {
 			merged = true
 		}
 	})
-	if !merged {
+	if !merged || x.base == "" {
 		return nil
 	}
-	for _, kept := range []string{".yaml", ".jsonl", ".logs"} {
-		if err := os.RemoveAll(x.base + kept); err != nil {
-			return fmt.Errorf("remove a failure that is known: %w", err)
-		}
+	if err := removeFiles(x.base); err != nil {
+		return fmt.Errorf("remove a failure that is known: %w", err)
 	}
 	return nil
 }

@@ -99,6 +99,7 @@ func (s *Session) Replay(ctx context.Context, target targets.Target, sc scenario
 		}
 		r.findings.lock(func() {
 			out.count(v.judgement, v.history)
+			r.findings.undecided = out.Unknown
 			r.progress("replay", out.Runs, times)
 		})
 		return nil

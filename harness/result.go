@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"cmp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -34,7 +33,7 @@ func (r *run) result(took time.Duration) Result {
 		out.TrialsPerSecond = float64(f.trials) / took.Seconds()
 	}
 	// What comes back every time is what a person wants to begin with.
-	slices.SortStableFunc(f.list, func(a, b *finding) int { return cmp.Compare(b.share(), a.share()) })
+	slices.SortStableFunc(f.list, func(a, b *finding) int { return a.violation.Reproduced.Compare(b.violation.Reproduced) })
 	for _, name := range f.order {
 		p := report.Property{Name: name, Claimed: f.claimed[name], Verdict: f.verdict[name], Why: f.why[name].told(), Violations: []report.Violation{}}
 		for _, x := range f.list {

@@ -32,6 +32,7 @@ func variations() []targets.Target {
 		{"relay-skips-after-a-broken-poll", targets.RoleRelay, skipAfterBrokenPoll},
 		{"relay-loses-after-many-starts", targets.RoleRelay, loseAfterManyStarts},
 		{"relay-gives-up-on-what-another-tried", targets.RoleRelay, giveUpTried},
+		{"relay-daemonizes", targets.RoleRelay, daemonize},
 		{"consumer-skips-after-a-broken-pull", targets.RoleConsumer, skipAfterBrokenPull},
 	} {
 		t := polling.Target()

@@ -170,6 +170,6 @@ func aborts(t targets.Target) bool {
 
 func (r *run) progress(phase string, done, total int) {
 	if r.options.Progress != nil {
-		r.options.Progress(Progress{Phase: phase, Done: done, Total: total, Violations: r.findings.count()})
+		r.options.Progress(Progress{Phase: phase, Done: done, Total: total, Violations: r.findings.count(), Undecided: r.findings.undecided})
 	}
 }

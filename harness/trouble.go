@@ -57,6 +57,7 @@ func (r *run) once(ctx context.Context, worker int, s scenario.Scenario) (visit,
 	if ctx.Err() != nil || blamesTarget && len(s.AllFaults()) == 0 {
 		return visit{}, err
 	}
+	v.misbehaved = blamesTarget
 	// What the ledgers prove stands, whatever became of the cleaning up.
 	if !blamesTarget && v.judgement.Verdict != properties.Fail {
 		v.trouble = err

@@ -68,7 +68,8 @@ func TestTroubleInATrialIsTheTrialsOwn(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := killsOfPublish(t, reference(t))
-			n := 0
+			n, undecided := 0, 0
+			r.options.Progress = func(p Progress) { undecided = p.Undecided }
 			var hit scenario.Scenario // the first one with a fault
 			j := trouble(r, func(s scenario.Scenario, _ int) bool {
 				if len(hit.Faults) == 0 {
@@ -86,6 +87,9 @@ func TestTroubleInATrialIsTheTrialsOwn(t *testing.T) {
 			}
 			if result.Verdict != c.verdict || j.hits != c.hits {
 				t.Errorf("%s after %d trials with trouble, want %s after %d: %v", result.Verdict, j.hits, c.verdict, c.hits, report.Reasons(result))
+			}
+			if want := map[bool]int{false: 1}[c.verdict == properties.Pass]; undecided != want {
+				t.Errorf("the progress tells of %d trials without a verdict, want %d", undecided, want)
 			}
 			if c.verdict == properties.Pass {
 				return

@@ -20,6 +20,8 @@ type visit struct {
 	segments int
 	// trouble is what kept the trial from being carried out; nil as a rule.
 	trouble error
+	// misbehaved: the target was not what it must be, which the judgement tells.
+	misbehaved bool
 }
 
 // fired reports whether every planned fault struck, in a trial that was carried

@@ -80,7 +80,7 @@ func (w *walk) alone(ctx context.Context, worker int, c search.Cell) (visit, err
 		return v, fmt.Errorf("%s: %w", c, err)
 	}
 	if v.trouble != nil {
-		w.tell(c, report.NotReached, v.whyUnfired(), nil)
+		w.tell(c, report.NotReached, v.whyUnfired(), func() { r.findings.undecided++ })
 		return v, nil
 	}
 	if w.phase == recovery && !v.fired() && v.judgement.Verdict != properties.Fail {
@@ -203,7 +203,7 @@ func (w *walk) prove(ctx context.Context, worker int, cells []search.Cell, suspe
 	if err != nil {
 		return fmt.Errorf("%s: %w", chainName(cells), err)
 	}
-	if v.violates() || v.trouble != nil {
+	if v.violates() || v.trouble != nil || v.misbehaved {
 		if err := r.take(ctx, worker, v, chainName(cells)); err != nil {
 			return err
 		}

@@ -52,7 +52,9 @@ func within(dir, name string) string {
 
 func read(source string, text []byte, dir folder, t Target) (Target, error) {
 	f := &findings{source: source, at: map[string]position{}}
-	if decode(text, &t.Manifest, f) {
+	if line, column, deep := TooDeep(text); deep {
+		f.addAt(position{line, column}, "", "lists and mappings are in each other more than %d deep", Deepest)
+	} else if decode(text, &t.Manifest, f) {
 		check(t, f)
 		t.SchemaSQL = schema(t.Schema.Files, dir, f)
 		folders(t, dir, f)

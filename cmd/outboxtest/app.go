@@ -61,6 +61,9 @@ func (a *app) run(args []string) int {
 	}
 	status := a.status(ctx, err)
 	a.complain(status, err)
+	if _, only := err.(*untoldError); only && a.verdict == properties.Fail && status != statusInterrupted {
+		return statusViolated // a full disk does not acquit
+	}
 	return status
 }
 

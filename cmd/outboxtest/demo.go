@@ -43,7 +43,7 @@ Exit status 0 says that everything came as expected.`,
 const demoOrders = 1
 
 func (a *app) demonstrate(cmd *cobra.Command, f flags, only []string) (properties.Verdict, error) {
-	o, err := f.options(a)
+	o, err := f.options(a, cmd)
 	if err != nil {
 		return "", err
 	}
@@ -79,10 +79,7 @@ func (a *app) demonstrate(cmd *cobra.Command, f flags, only []string) (propertie
 	}
 	demo.Seconds = time.Since(begin).Seconds()
 	demo.Judge()
-	if err := report.WriteDemoSum(out.text, demo, out.color); err != nil {
-		return "", err
-	}
-	return demo.Verdict, out.object(demo)
+	return demo.Verdict, untold(report.WriteDemoSum(out.text, demo, out.color), out.object(demo))
 }
 
 func (a *app) demonstrateOne(ctx context.Context, s *harness.Session, b builtin.Builtin, o harness.Options) (harness.Result, error) {

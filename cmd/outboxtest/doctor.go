@@ -46,7 +46,7 @@ Without a TARGET it does the same with a built-in reference.`,
 }
 
 func (a *app) examine(cmd *cobra.Command, name string, f flags) (properties.Verdict, error) {
-	o, err := f.options(a)
+	o, err := f.options(a, cmd)
 	if err != nil {
 		return "", err
 	}

@@ -29,7 +29,7 @@ type flags struct {
 // servers adds the flags of the commands that run trials.
 func (f *flags) servers(cmd *cobra.Command) {
 	set := cmd.Flags()
-	set.IntVar(&f.jobs, "jobs", 0, "run `N` trials side by side, each on servers of its own (default: two a processor, at most 8; 1 with servers by URL)")
+	set.IntVar(&f.jobs, "jobs", 0, "run `N` trials side by side, from 1, each on servers of its own (default: two a processor, at most 8; 1 with servers by URL)")
 	set.StringVar(&f.postgres, "postgres", "auto", "`WHERE` PostgreSQL comes from: auto, local, embedded (downloaded once), or a postgres:// URL")
 	set.StringVar(&f.postgresBin, "postgres-bin", "", "use the PostgreSQL binaries in `DIR` (default: those on the PATH, then the newest in the usual places)")
 	set.StringVar(&f.broker, "broker", "auto", "`WHERE` the broker comes from: auto, local, or a nats:// URL")
@@ -42,9 +42,9 @@ func (f *flags) machine(cmd *cobra.Command) {
 }
 
 // options checks the flags and makes options of them.
-func (f *flags) options(a *app) (harness.Options, error) {
-	if f.jobs < 0 {
-		return harness.Options{}, badInput("--jobs %d: give a number from 1, or leave it out for one a processor", f.jobs)
+func (f *flags) options(a *app, cmd *cobra.Command) (harness.Options, error) {
+	if f.jobs < 0 || f.jobs == 0 && cmd.Flags().Changed("jobs") {
+		return harness.Options{}, badInput("--jobs %d: give a number from 1, or leave it out for two a processor", f.jobs)
 	}
 	if err := where("--postgres", f.postgres, []string{"auto", "local", "embedded"}, []string{"postgres", "postgresql"}); err != nil {
 		return harness.Options{}, err
@@ -74,6 +74,27 @@ func (f *flags) options(a *app) (harness.Options, error) {
 		return harness.Options{}, badInput("--out %s: %w; name another folder", f.out, err)
 	}
 	return harness.Options{Jobs: f.jobs, Postgres: f.postgres, PostgresBin: bin, Broker: f.broker, Out: f.out, Log: a.logger(f.verbose)}, nil
+}
+
+// The bounds of counts. What is beyond them is a slip of the hand.
+const (
+	mostOrders  = 1000
+	mostReplays = 1000
+	mostTimes   = 10000
+
+	whyOrders = "each order adds cells to the sweep, and three show what more would"
+	whyTimes  = "each is a trial of its own, of a second or so"
+)
+
+// within checks a count.
+func within(flag string, value, from, most int, why string) error {
+	switch {
+	case value < from:
+		return badInput("%s %d: give a number from %d", flag, value, from)
+	case value > most:
+		return badInput("%s %d: at most %d: %s", flag, value, most, why)
+	}
+	return nil
 }
 
 // where checks a flag that says where a server comes from. The error does not

@@ -1,10 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
-
 	"github.com/spf13/cobra"
 
 	"github.com/outboxtest/outboxtest/harness"
@@ -76,45 +72,5 @@ func (a *app) mergeAll(paths []string, f flags) (properties.Verdict, error) {
 	if err != nil {
 		return "", &inputError{err}
 	}
-	if f.out != "" {
-		if err := leave(f.out, result); err != nil {
-			return "", err
-		}
-	}
-	if err := report.Write(out.text, result, out.color); err != nil {
-		return "", err
-	}
-	return result.Verdict, out.object(result)
-}
-
-// leave writes what every run leaves in its folder, besides what it found: the
-// result for merge, and the crash matrix for people.
-func leave(dir string, r harness.Result) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("make the folder for the result: %w", err)
-	}
-	if err := (output{file: filepath.Join(dir, report.ResultFile)}).object(r); err != nil {
-		return err
-	}
-	path := filepath.Join(dir, report.CoverageFile)
-	file, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("write the coverage: %w", err)
-	}
-	if err := report.WriteCoverage(file, r); err != nil {
-		file.Close()
-		return fmt.Errorf("write the coverage %s: %w", path, err)
-	}
-	return file.Close()
-}
-
-// forget removes what an earlier run left under these names: a run that comes to
-// no end must not be taken for that one.
-func forget(dir string) error {
-	for _, name := range []string{report.ResultFile, report.CoverageFile} {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil && !os.IsNotExist(err) {
-			return fmt.Errorf("remove the result of an earlier run: %w", err)
-		}
-	}
-	return nil
+	return result.Verdict, tell(f.out, out, result)
 }

@@ -100,6 +100,9 @@ func progressText(target string, p harness.Progress, took time.Duration) string 
 	default:
 		fmt.Fprintf(&b, ", %d violations", p.Violations)
 	}
+	if p.Undecided > 0 {
+		fmt.Fprintf(&b, ", %d without a verdict", p.Undecided)
+	}
 	if took >= time.Second {
 		fmt.Fprintf(&b, ", %.1f trials/s", float64(p.Done)/took.Seconds())
 	}

@@ -68,3 +68,11 @@ func TestTheRateIsOfThePhase(t *testing.T) {
 		t.Errorf("got %q", said)
 	}
 }
+
+// A run that earns nothing is seen before its end.
+func TestTheMeterTellsWhatCameToNoVerdict(t *testing.T) {
+	got := progressText("polling", harness.Progress{Phase: "sweep", Done: 9, Total: 400, Violations: 1, Undecided: 7}, 0)
+	if want := "polling: sweep 9/400, 1 violation, 7 without a verdict"; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}

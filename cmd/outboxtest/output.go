@@ -41,11 +41,10 @@ func (o output) object(v any) error {
 	if o.json == nil && o.file == "" {
 		return nil
 	}
-	text, err := json.MarshalIndent(v, "", "  ")
+	text, err := jsonText(v)
 	if err != nil {
-		return fmt.Errorf("write the result as JSON: %w", err)
+		return err
 	}
-	text = append(cellsOnOneLine(text), '\n')
 	if o.file != "" {
 		if err := os.WriteFile(o.file, text, 0o644); err != nil {
 			return fmt.Errorf("write the result as JSON: %w", err)
@@ -56,6 +55,14 @@ func (o output) object(v any) error {
 		return fmt.Errorf("write the result as JSON to standard output: %w", err)
 	}
 	return nil
+}
+
+func jsonText(v any) ([]byte, error) {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("write the result as JSON: %w", err)
+	}
+	return append(cellsOnOneLine(text), '\n'), nil
 }
 
 // cellsOnOneLine joins the lines of each cell of a matrix: there are hundreds of

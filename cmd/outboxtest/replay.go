@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,7 +53,7 @@ run, as run places them.`,
 	f.servers(cmd)
 	f.machine(cmd)
 	set := cmd.Flags()
-	set.IntVar(&f.times, "times", 1, "run the scenario `N` times")
+	set.IntVar(&f.times, "times", 1, "run the scenario `N` times, at most 10000")
 	set.StringVar(&f.target, "target", "", "run it on `TARGET`, a built-in's name or a manifest's path, instead of the file's own")
 	set.IntVar(&f.orders, "orders", 3, "place `N` orders, where SCENARIO is one line")
 	set.StringVar(&f.run, "run", search.RunStepwise, "place them as the recorded run `NAME` does, where SCENARIO is one line: stepwise, replicas, batch, overlap")
@@ -63,15 +64,12 @@ run, as run places them.`,
 }
 
 func (a *app) replayOne(cmd *cobra.Command, what string, f replayFlags) (properties.Verdict, error) {
-	o, err := f.options(a)
+	o, err := f.options(a, cmd)
 	if err != nil {
 		return "", err
 	}
-	if f.times < 1 {
-		return "", badInput("--times %d: give a number from 1", f.times)
-	}
-	if f.orders < 1 {
-		return "", badInput("--orders %d: give a number from 1", f.orders)
+	if err := errors.Join(within("--times", f.times, 1, mostTimes, whyTimes), within("--orders", f.orders, 1, mostOrders, whyOrders)); err != nil {
+		return "", err
 	}
 	o.Orders = f.orders
 	target, sc, err := f.scenario(cmd, what, o)
@@ -94,10 +92,7 @@ func (a *app) replayOne(cmd *cobra.Command, what string, f replayFlags) (propert
 		return "", err
 	}
 	a.meter.clear()
-	kept, err := keepReplayed(f.out, what, replayed)
-	if err != nil {
-		return "", err
-	}
+	kept, unkept := keepReplayed(f.out, what, replayed)
 	title := what
 	if isLine(what) {
 		title = faults.FormatFaults(sc.Faults)
@@ -105,10 +100,8 @@ func (a *app) replayOne(cmd *cobra.Command, what string, f replayFlags) (propert
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s on %s: %s\n", title, name, tally(replayed))
 	tellReplayed(&b, kept)
-	if _, err := out.text.Write(b.Bytes()); err != nil {
-		return "", err
-	}
-	return replayed.Judgement.Verdict, out.object(kept)
+	_, printed := out.text.Write(b.Bytes())
+	return replayed.Judgement.Verdict, untold(unkept, printed, out.object(kept))
 }
 
 // scenario reads what is to be replayed, and on what.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/outboxtest/outboxtest/harness"
 	"github.com/outboxtest/outboxtest/harness/report"
+	"github.com/outboxtest/outboxtest/harness/whole"
 	"github.com/outboxtest/outboxtest/properties"
 )
 
@@ -47,14 +49,17 @@ func tellReplayed(b *bytes.Buffer, r keptReplay) {
 			fmt.Fprintln(b, line)
 		}
 	}
-	fmt.Fprintf(b, "judge this history again: outboxtest check %s\n", r.Judged)
+	if r.Judged != "" {
+		fmt.Fprintf(b, "judge this history again: outboxtest check %s\n", r.Judged)
+	}
 	if r.Unknown != "" {
 		fmt.Fprintf(b, "judge the first unknown one again: outboxtest check %s\n", r.Unknown)
 	}
 }
 
 // keepReplayed writes the histories of a replay under out. Those of the replay
-// before it of the same file, or of a line, are overwritten, or removed.
+// before it of the same file, or of a line, are overwritten, or removed. After an
+// error it returns those that are there.
 func keepReplayed(out, what string, r harness.Replayed) (kept keptReplay, err error) {
 	name := "one-line"
 	if !isLine(what) {
@@ -83,15 +88,7 @@ func keep(out, name string, history []properties.Event) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(kept), 0o755); err != nil {
 		return "", fmt.Errorf("make the folder for histories of replays: %w", err)
 	}
-	file, err := os.Create(kept)
-	if err != nil {
-		return "", fmt.Errorf("keep the history of a replay: %w", err)
-	}
-	if err := properties.Write(file, history); err != nil {
-		file.Close()
-		return "", fmt.Errorf("keep the history of a replay as %s: %w", kept, err)
-	}
-	if err := file.Close(); err != nil {
+	if err := whole.File(kept, func(w io.Writer) error { return properties.Write(w, history) }); err != nil {
 		return "", fmt.Errorf("keep the history of a replay: %w", err)
 	}
 	return kept, nil

@@ -2,8 +2,7 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"path/filepath"
+	"math"
 	"strings"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 
 	"github.com/outboxtest/outboxtest/faults"
 	"github.com/outboxtest/outboxtest/harness"
-	"github.com/outboxtest/outboxtest/harness/report"
 	"github.com/outboxtest/outboxtest/properties"
 )
 
@@ -61,7 +59,7 @@ target (outboxtest list).`,
 	f.servers(cmd)
 	f.machine(cmd)
 	set := cmd.Flags()
-	set.IntVar(&f.orders, "orders", 3, "place `N` orders in a recorded run")
+	set.IntVar(&f.orders, "orders", 3, "place `N` orders in a recorded run, at most 1000")
 	set.StringSliceVar(&f.faults, "faults", []string{"kill", "cut", "hold"}, "sweep these `KINDS` of fault: kill, cut, hang, hold")
 	set.StringVar(&f.points, "points", "", "sweep only the points that contain `TEXT`, such as relay.0/broker")
 	set.IntVar(&f.depth, "depth", harness.DepthPublish, "strike at depth `N`: 1 is once in a trial, 2 once more while the target recovers from every kind of fault, 0 the latter only after a broken publish")
@@ -72,7 +70,7 @@ target (outboxtest list).`,
 	set.IntVar(&f.exploreTrials, "explore-trials", 0, "try `N` random scenarios at most; alone, exactly so many")
 	set.Uint64Var(&f.seed, "seed", 0, "draw the random scenarios from seed `N` (default: a new one, which the report tells)")
 	set.BoolVar(&f.stop, "stop-at-first", false, "end the run at the first violation that comes back in every replay; others that were found by then are not shrunk")
-	set.IntVar(&f.replays, "replays", 0, "replay a violation `N` times before it is reported; 0: three times, and once when one of its property came back every time")
+	set.IntVar(&f.replays, "replays", 0, "replay a violation `N` times, at most 1000, before it is reported; 0: three times, and once when one of its property came back every time")
 	set.BoolVar(&f.sweep, "sweep", true, "sweep the points; --sweep=false leaves the fault-free runs and what explores: give --explore or --explore-trials")
 	cmd.RunE = a.does(func(cmd *cobra.Command, args []string) (properties.Verdict, error) { return a.runOne(cmd, args[0], f) })
 	return cmd
@@ -105,7 +103,11 @@ func (a *app) runOne(cmd *cobra.Command, name string, f runFlags) (properties.Ve
 		return "", err
 	}
 	// What was found before an interruption, or an error, is not lost.
-	return result.Verdict, errors.Join(err, tell(o.Out, out, result))
+	told := tell(o.Out, out, result)
+	if err == nil {
+		return result.Verdict, told
+	}
+	return result.Verdict, errors.Join(err, told)
 }
 
 // worthTelling reports whether a run that ended with an error has judged
@@ -115,35 +117,17 @@ func worthTelling(r harness.Result, err error) bool {
 	return len(r.Properties) > 0 && (r.Verdict == properties.Fail || !errors.As(err, &input))
 }
 
-// tell leaves the result of a run in its folder, prints the report, and writes
-// the JSON object that was asked for.
-func tell(dir string, out output, result harness.Result) error {
-	if err := leave(dir, result); err != nil {
-		return err
-	}
-	if err := report.Write(out.text, result, out.color); err != nil {
-		return err
-	}
-	if len(result.Matrix) > 0 {
-		if _, err := fmt.Fprintf(out.text, "cell by cell: %s\n", filepath.Join(dir, report.CoverageFile)); err != nil {
-			return err
-		}
-	}
-	return out.object(result)
-}
-
 func (f *runFlags) runOptions(a *app, cmd *cobra.Command) (harness.Options, error) {
-	o, err := f.options(a)
+	o, err := f.options(a, cmd)
 	if err != nil {
 		return o, err
 	}
-	for _, n := range []struct {
-		flag        string
-		value, from int
-	}{{"--orders", f.orders, 1}, {"--replays", f.replays, 0}, {"--explore-trials", f.exploreTrials, 0}} {
-		if n.value < n.from {
-			return o, badInput("%s %d: give a number from %d", n.flag, n.value, n.from)
-		}
+	if err := errors.Join(
+		within("--orders", f.orders, 1, mostOrders, whyOrders),
+		within("--replays", f.replays, 0, mostReplays, whyTimes),
+		within("--explore-trials", f.exploreTrials, 0, math.MaxInt, ""),
+	); err != nil {
+		return o, err
 	}
 	if f.chain < 0 || cmd.Flags().Changed("chain") && f.chain == 0 {
 		return o, badInput("--chain %d: give a number from 1", f.chain)

@@ -124,8 +124,11 @@ func WriteDemoRow(w io.Writer, r Result, color bool) error {
 		if v.Reproduced.Failed == 0 {
 			below = append(below, reproduced(v))
 		}
-		if v.Scenario != "" {
-			below = append(below, ReplayLine(v))
+		if v.Unkept != "" {
+			below = append(below, "not kept: "+v.Unkept)
+		}
+		if line := ReplayLine(v); line != "" {
+			below = append(below, line)
 		}
 	case Missed:
 		b.WriteString("expected " + r.ExpectedProperty)

@@ -54,6 +54,9 @@ func Merge(parts []Result, from []string) (Result, error) {
 		out.Properties = joinProperties(out.Properties, p.Properties)
 		u.add(p.Matrix)
 	}
+	for _, p := range out.Properties {
+		slices.SortStableFunc(p.Violations, func(a, b Violation) int { return a.Reproduced.Compare(b.Reproduced) })
+	}
 	if out.Seconds > 0 {
 		out.TrialsPerSecond = float64(out.Trials) / out.Seconds
 	}
@@ -210,15 +213,11 @@ func joinViolation(list []Violation, v Violation) []Violation {
 		return append(list, v)
 	}
 	v.Cells += list[i].Cells
-	if share(v) > share(list[i]) {
+	if v.Reproduced.Compare(list[i].Reproduced) < 0 {
 		list[i] = v
 	}
 	list[i].Cells = v.Cells
 	return list
-}
-
-func share(v Violation) float64 {
-	return float64(v.Reproduced.Failed) / float64(max(1, v.Reproduced.Runs))
 }
 
 // kindOf names a violation's fault without its occurrence: the same statement of

@@ -3,6 +3,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/outboxtest/outboxtest/properties"
@@ -79,9 +80,14 @@ type Violation struct {
 	// Point is where the fault struck; "no fault" when it took none.
 	Point string `json:"point"`
 	Fault string `json:"fault"`
-	// Scenario and History are paths relative to the working directory.
-	Scenario   string     `json:"scenario"`
-	History    string     `json:"history"`
+	// Scenario and History are paths relative to the working directory; empty where
+	// the file could not be written.
+	Scenario string `json:"scenario"`
+	History  string `json:"history"`
+	// Unkept says which of its files could not be written, and why; empty as a
+	// rule. Command replays it where that is so of the scenario, and one line can.
+	Unkept     string     `json:"unkept,omitempty"`
+	Command    string     `json:"command,omitempty"`
 	Reproduced Reproduced `json:"reproduced"`
 	Evidence   []string   `json:"evidence,omitempty"`
 	// Shrunk tells of the search for a smaller scenario; nil when there was none
@@ -102,6 +108,13 @@ type Violation struct {
 type Reproduced struct {
 	Failed int `json:"failed"`
 	Runs   int `json:"runs"`
+}
+
+// Compare is negative when the first comes back more surely: in more of its replays,
+// and where that is the same, in more replays.
+func (r Reproduced) Compare(other Reproduced) int {
+	share := func(r Reproduced) float64 { return float64(r.Failed) / float64(max(1, r.Runs)) }
+	return cmp.Or(cmp.Compare(share(other), share(r)), cmp.Compare(other.Failed, r.Failed))
 }
 
 // Shrunk tells how a smaller scenario was looked for. All else that a violation

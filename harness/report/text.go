@@ -64,8 +64,11 @@ func closing(v Violation) []string {
 			lines = append(lines, line[2:])
 		}
 	}
-	if v.Scenario != "" {
-		lines = append(lines, "  replay it: "+ReplayLine(v))
+	if v.Unkept != "" {
+		lines = append(lines, Fold("  ", "not kept: "+v.Unkept)...)
+	}
+	if line := ReplayLine(v); line != "" {
+		lines = append(lines, "  replay it: "+line)
 	}
 	if v.History != "" {
 		lines = append(lines, "  judge its history again: outboxtest check "+shellWord(v.History))
@@ -73,8 +76,23 @@ func closing(v Violation) []string {
 	return lines
 }
 
-// ReplayLine is the command that replays a violation, for a shell.
-func ReplayLine(v Violation) string { return "outboxtest replay " + shellWord(v.Scenario) }
+// ReplayLine is the command that replays a violation, for a shell; empty where
+// there is none.
+func ReplayLine(v Violation) string {
+	if v.Scenario == "" {
+		return printable(v.Command)
+	}
+	return "outboxtest replay " + shellWord(v.Scenario)
+}
+
+// Command is the command of these words, for a shell.
+func Command(words ...string) string {
+	line := "outboxtest"
+	for _, word := range words {
+		line += " " + shellWord(word)
+	}
+	return line
+}
 
 // faultText is the fault with its point, or that it took none.
 func faultText(v Violation) string {

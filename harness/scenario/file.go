@@ -3,6 +3,7 @@ package scenario
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,7 +13,12 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/outboxtest/outboxtest/faults"
+	"github.com/outboxtest/outboxtest/harness/whole"
+	"github.com/outboxtest/outboxtest/targets"
 )
+
+// longest bounds what is read of a file, in bytes, as of a manifest.
+const longest = 1 << 20
 
 // The shapes of the file; the types of the package stay free of its spelling.
 type file struct {
@@ -59,6 +65,9 @@ func quotePoints(data []byte) []byte {
 
 // Parse reads a scenario file. Errors name the line and the mend.
 func Parse(data []byte) (Scenario, error) {
+	if line, _, deep := targets.TooDeep(data); deep {
+		return Scenario{}, fmt.Errorf("not a scenario: line %d: lists and mappings are in each other more than %d deep", line, targets.Deepest)
+	}
 	var f file
 	if err := yaml.UnmarshalWithOptions(quotePoints(data), &f, yaml.Strict()); err != nil {
 		return Scenario{}, fmt.Errorf("not a scenario: %s", strings.TrimSpace(yaml.FormatError(err, false, true)))
@@ -95,7 +104,7 @@ func parseFaults(from []fileFault) (list []faults.Fault, err error) {
 // Load reads the scenario file at path; a relative manifest path in it is made
 // relative to the working directory.
 func Load(path string) (Scenario, error) {
-	data, err := os.ReadFile(path)
+	data, err := read(path)
 	if err != nil {
 		return Scenario{}, fmt.Errorf("read the scenario: %w", err)
 	}
@@ -109,11 +118,25 @@ func Load(path string) (Scenario, error) {
 	return s, nil
 }
 
+func read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, longest+1))
+	if err == nil && len(data) > longest {
+		err = fmt.Errorf("%s: it is longer than %d MiB, and a scenario has a page or two: see docs/scenario.md", path, longest>>20)
+	}
+	return data, err
+}
+
 // isPath tells a manifest's path from a built-in's name.
 func isPath(target string) bool { return strings.ContainsAny(target, "./\\") }
 
 // Save writes the scenario to path, with its manifest path made relative to
-// the file. The comment, one line a string, stands at its head.
+// the file. The comment, one line a string, stands at its head. After an error
+// the file is as it was.
 func Save(path string, s Scenario, comment ...string) error {
 	if isPath(s.Target) {
 		abs, err := filepath.Abs(s.Target)
@@ -132,7 +155,11 @@ func Save(path string, s Scenario, comment ...string) error {
 	if err != nil {
 		return fmt.Errorf("write the scenario %s: %w", path, err)
 	}
-	if err := os.WriteFile(path, data, 0o644); err != nil {
+	err = whole.File(path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("write the scenario: %w", err)
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/outboxtest/outboxtest/faults"
 	"github.com/outboxtest/outboxtest/harness/scenario"
 	"github.com/outboxtest/outboxtest/properties"
 )
@@ -100,9 +99,7 @@ func (t *trial) begin(i int, s scenario.Segment, held bool) error {
 // restRelays kills the relays, which have nothing to do, and returns when their
 // connections are closed: what comes on those links next is of new processes.
 func (t *trial) restRelays() error {
-	const limit = 10 * time.Second
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
+	var relays []*instance
 	for _, in := range t.order {
 		if in.id.Role != "relay" {
 			continue
@@ -110,24 +107,13 @@ func (t *trial) restRelays() error {
 		if err := in.kill(); err != nil {
 			return err
 		}
-		for _, server := range []faults.Server{faults.Postgres, faults.Broker} {
-			link := faults.Link{Instance: in.id, Server: server}
-			for {
-				change := t.board.Changed()
-				if s := t.board.State(link); s.Readable+s.Opaque == 0 {
-					break
-				}
-				select {
-				case <-change:
-				case <-timer.C:
-					return fmt.Errorf("the connections of %s were still open %v after its process was dead", in.id, limit)
-				case <-t.ctx.Done():
-					return t.ctx.Err()
-				}
-			}
-		}
+		relays = append(relays, in)
 	}
-	return nil
+	err := t.parting(relays)
+	if err != nil {
+		t.rec.problem(err.Error())
+	}
+	return err
 }
 
 // faulted reports whether the scenario has any fault: without one, a target

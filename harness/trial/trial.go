@@ -199,6 +199,9 @@ func (t *trial) stopper(stopWarden func()) func() error {
 		for _, in := range t.order {
 			failed = errors.Join(failed, in.kill())
 		}
+		if failed == nil && !t.faulted() {
+			failed = t.parting(t.order)
+		}
 		failed = errors.Join(failed, t.board.Close())
 		t.watchers.Wait()
 		t.callers.Wait()

@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -178,7 +179,11 @@ func (w *warden) revive(ctx context.Context, in *instance) {
 	}
 	supervised := w.t.job.target.Limits.ExitsOnError
 	if !w.t.faulted() && (!supervised || in.exited() > maxExits) {
-		w.fail(&TargetError{Stage: StageExit, Instance: in.id.String(), What: "exited by itself, without a fault: it " + in.ended(), Log: in.tail()})
+		mend := ""
+		if strings.HasPrefix(in.ended(), "exited with status 0") {
+			mend = foreground // a daemon's first process ends like this
+		}
+		w.fail(&TargetError{Stage: StageExit, Instance: in.id.String(), What: "exited by itself, without a fault: it " + in.ended(), Mend: mend, Log: in.tail()})
 		return
 	}
 	w.mu.Lock()
