@@ -33,6 +33,7 @@ type recorder struct {
 	// fault last struck an instance or let go of it, or it was started again.
 	turned, disturbed map[faults.Instance]time.Time
 	debts             debts
+	rereads           rereads
 	deliveries        deliveries
 	// effects counts what may have changed a ledger.
 	effects int
@@ -57,7 +58,7 @@ func newRecorder(read *targets.EventReader, relayInApp bool, clock func() time.T
 		read: read, start: now, clock: clock, changed: make(chan struct{}), relayApp: relayInApp,
 		relay:  relayTally{lastAny: now, lastWork: now, never: true},
 		turned: map[faults.Instance]time.Time{}, disturbed: map[faults.Instance]time.Time{},
-		debts: newDebts(), deliveries: newDeliveries(),
+		debts: newDebts(), rereads: rereads{}, deliveries: newDeliveries(),
 	}
 }
 
@@ -175,8 +176,9 @@ func (r *recorder) count(o wire.Observation, w *properties.Wire) {
 	if o.What != properties.WireReply && o.What != properties.WireOneWay {
 		return
 	}
+	poll := r.rereads.poll(o)
 	switch {
-	case o.Link.Server == faults.Postgres && o.Event.Idle:
+	case poll:
 		r.relay.idle++
 		r.relay.idleSinceWork++
 		r.turned[o.Link.Instance] = now

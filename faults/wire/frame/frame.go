@@ -59,10 +59,16 @@ type Event struct {
 	// Label is set on Request, OneWay and Push, and repeated on Reply. It has
 	// no suffix "idle"; see Idle.
 	Label string
-	// Idle on a Reply: the statement touched no row and read none. On the
-	// Request of a commit or a rollback: the transaction so far was idle
-	// (nothing but begin and idle statements).
+	// Idle on a Reply: the statement touched no row and read none, or it read
+	// what it had read before (see Same). On the Request of a commit or a
+	// rollback: the transaction so far was idle (nothing but begin and idle
+	// statements).
 	Idle bool
+	// Same on an idle Reply with rows: the exchange of this connection that
+	// asked for the same the last time and had the same reply, with no change
+	// and no news on the connection since. What the client did on its other
+	// connections meanwhile is not looked at. Else 0.
+	Same uint64
 	// Begin on a Request: the exchange opens a transaction block, whose
 	// idleness is known only at its end.
 	Begin bool

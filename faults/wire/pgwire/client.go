@@ -31,7 +31,7 @@ func (c *Conversation) startup(f []byte) ([]frame.Event, error) {
 		return []frame.Event{{Kind: frame.Part, Cancel: true}}, nil
 	case code>>16 == 3:
 		c.started = true
-		return c.request(connecting, nil, "connect"), nil
+		return c.request(connecting, nil, 0, "connect"), nil
 	default:
 		return nil, fmt.Errorf("postgres: protocol %d.%d is not known", code>>16, code&0xffff)
 	}
@@ -44,12 +44,11 @@ func (c *Conversation) client(tag byte, body []byte) []frame.Event {
 	case 'P':
 		name, rest := cstring(body)
 		sql, _ := cstring(rest)
-		s := c.labeller.label(string(sql))
-		remember(c.statements, name, &s)
+		remember(c.statements, name, c.statement(sql))
 	case 'B':
 		portal, rest := cstring(body)
-		name, _ := cstring(rest)
-		remember(c.portals, portal, c.statements[string(name)])
+		name, rest := cstring(rest)
+		remember(c.portals, portal, c.bound(c.statements[string(name)], rest))
 	case 'C':
 		if len(body) > 0 {
 			name, _ := cstring(body[1:])
@@ -61,14 +60,21 @@ func (c *Conversation) client(tag byte, body []byte) []frame.Event {
 			}
 		}
 	case 'E':
-		portal, _ := cstring(body)
-		return c.request(executing, c.portals[string(portal)], "execute")
+		name, rest := cstring(body)
+		p, known := c.portals[string(name)]
+		if known && p.asked != 0 {
+			again := p
+			again.asked = 0
+			c.portals[string(name)] = again
+			p.asked = c.repeats.mix(p.asked, rest)
+		}
+		return c.request(executing, p.statement, p.asked, "execute")
 	case 'Q':
 		sql, _ := cstring(body)
-		s := c.labeller.label(string(sql))
-		return c.request(querying, &s, "")
+		s := c.statement(sql)
+		return c.request(querying, s, s.text, "")
 	case 'F':
-		return c.request(querying, &Statement{Label: "function call", Changes: true, parts: []trait{changes}}, "")
+		return c.request(querying, &Statement{Label: "function call", Changes: true, parts: []trait{changes}}, 0, "")
 	case 'S':
 		return c.part(frame.FromClient, c.sync())
 	case 'd':
@@ -87,10 +93,39 @@ func (c *Conversation) client(tag byte, body []byte) []frame.Event {
 	return c.part(frame.FromClient, 0)
 }
 
-// request starts an exchange.
-func (c *Conversation) request(k kind, s *Statement, label string) []frame.Event {
+// statement reads the SQL of a message.
+func (c *Conversation) statement(sql []byte) *Statement {
+	s := c.labeller.label(string(sql))
+	if !c.cut {
+		s.text = c.repeats.mix(1, sql)
+		if s.prepared != nil {
+			s.prepared.text = s.text
+		}
+	}
+	return &s
+}
+
+// bound is the portal that a Bind makes of a statement and what stands behind
+// its name: the parameters, and the formats.
+func (c *Conversation) bound(s *Statement, parameters []byte) portal {
+	p := portal{statement: s}
+	if s != nil && s.text != 0 && !c.cut {
+		p.asked = c.repeats.mix(s.text, parameters)
+	}
+	return p
+}
+
+// request starts an exchange. Asked is a hash of the statement and of its
+// parameters, 0 if not known.
+func (c *Conversation) request(k kind, s *Statement, asked uint64, label string) []frame.Event {
 	if s != nil && s.execute != "" && len(s.parts) == 1 && c.statements[s.execute] != nil {
 		s = c.statements[s.execute]
+		if asked = c.repeats.both(asked, s.text); s.text == 0 {
+			asked = 0
+		}
+	}
+	if !s.answers() {
+		asked = 0
 	}
 	if s != nil {
 		label = s.Label
@@ -114,7 +149,7 @@ func (c *Conversation) request(k kind, s *Statement, label string) []frame.Event
 	}
 	c.queue.push(entry{
 		kind: k, exchange: c.exchanges, label: label, statement: s,
-		transaction: c.transaction, rows: -1,
+		transaction: c.transaction, rows: -1, asked: asked,
 	})
 	return c.one(frame.FromClient, event)
 }

@@ -2,6 +2,7 @@ package pgwire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/outboxtest/outboxtest/faults/wire/frame"
@@ -24,7 +25,7 @@ type Conversation struct {
 	queue queue
 
 	statements map[string]*Statement
-	portals    map[string]*Statement
+	portals    map[string]portal
 
 	// block: a transaction block is open, as far as the replies tell.
 	block bool
@@ -47,6 +48,10 @@ type Conversation struct {
 	transaction uint64
 	busy        bool
 
+	repeats repeats
+	// cut: the message under way is too long to be seen whole.
+	cut bool
+
 	labeller labeller
 	scratch  [2][1]frame.Event
 }
@@ -55,7 +60,7 @@ var _ frame.Conversation = (*Conversation)(nil)
 
 // New returns the conversation of a fresh connection.
 func New() *Conversation {
-	return &Conversation{statements: map[string]*Statement{}, portals: map[string]*Statement{}}
+	return &Conversation{statements: map[string]*Statement{}, portals: map[string]portal{}}
 }
 
 // Read takes the meaning of one message. It fails only on what cannot belong
@@ -68,6 +73,7 @@ func (c *Conversation) Read(dir frame.Direction, f []byte) ([]frame.Event, error
 		if len(f) < 5 {
 			return nil, fmt.Errorf("postgres: a client's message of %d bytes", len(f))
 		}
+		c.cut = cutShort(f)
 		return c.client(f[0], f[5:]), nil
 	}
 	if c.asked > 0 && len(f) == 1 {
@@ -77,6 +83,7 @@ func (c *Conversation) Read(dir frame.Direction, f []byte) ([]frame.Event, error
 	if len(f) < 5 {
 		return nil, fmt.Errorf("postgres: a server's message of %d bytes", len(f))
 	}
+	c.cut = cutShort(f)
 	return c.server(f[0], f[5:]), nil
 }
 
@@ -99,8 +106,19 @@ func (c *Conversation) alone(dir frame.Direction, e frame.Event) []frame.Event {
 	return c.one(dir, e)
 }
 
+// cutShort reports whether f is only the beginning of its message.
+func cutShort(f []byte) bool { return uint64(binary.BigEndian.Uint32(f[1:]))+1 > uint64(len(f)) }
+
+// portal is a statement and its parameters.
+type portal struct {
+	statement *Statement
+	// asked is a hash of both, 0 when not known, or when the portal has been
+	// executed: to go on with it is not to ask for the same.
+	asked uint64
+}
+
 // remember keeps s under a name, within bounds.
-func remember(in map[string]*Statement, name []byte, s *Statement) {
+func remember[T any](in map[string]T, name []byte, s T) {
 	if _, known := in[string(name)]; !known && len(in) >= rememberAtMost {
 		for k := range in {
 			delete(in, k)

@@ -91,6 +91,19 @@ func FuzzConversation(f *testing.F) {
 		}
 	}
 	f.Add(s)
+	s = start() // polls that find the same, by both protocols
+	for range 3 {
+		s = piece(s, frame.FromClient, typed('Q', "select take_batch(1)\x00"))
+		s = piece(s, frame.FromClient, typed('P', "s\x00select * from outbox where id > $1\x00\x00\x00"))
+		s = piece(s, frame.FromClient, typed('B', "\x00s\x00\x00\x00\x00\x01\x00\x00\x00\x011\x00\x00"))
+		s = piece(s, frame.FromClient, typed('E', "\x00\x00\x00\x00\x00"))
+		s = piece(s, frame.FromClient, typed('S', ""))
+		for _, m := range back(row, done("SELECT 1"), idle, parsed, bound, row, done("SELECT 1"), idle) {
+			b, _ := m.Encode(nil)
+			s = piece(s, frame.FromServer, b)
+		}
+	}
+	f.Add(s)
 	f.Add(piece(piece(nil, frame.FromClient, untyped(codeGSS, "")), frame.FromServer, []byte("G")))
 	f.Add(piece(nil, frame.FromClient, untyped(codeCancel, "12345678")))
 	f.Fuzz(func(t *testing.T, script []byte) {

@@ -44,6 +44,8 @@ type Statement struct {
 	execute    string
 	forgets    []string
 	forgetsAll bool
+	// text is a hash of the SQL, 0 when it is not known whole.
+	text uint64
 }
 
 // trait is a set of what one statement is.
@@ -57,6 +59,7 @@ const (
 	changes                      // may change data
 	uncounted                    // changes rows that its tag does not count
 	quiet                        // does nothing to or with data
+	reads                        // a query that names no change: what it did is in what it returns
 )
 
 // part is what the i-th statement is, as far as known.

@@ -47,12 +47,14 @@ func (p *parser) query(i int) (string, trait) {
 	case q.function != "":
 		switch natureOf(q.function) {
 		case quietFunction:
-			t = quiet
+			t = quiet | reads
 		case unknownFunction:
-			t = changes
+			t = changes | reads
 		}
 	case q.table == "":
-		t = quiet
+		t = quiet | reads
+	default:
+		t = reads
 	}
 	if q.verb == "" {
 		if q.verb = p.word(i); q.verb == "" { // WITH and no statement behind it

@@ -29,6 +29,12 @@ type entry struct {
 	active   bool // a statement did, or may have done, something
 	ended    string
 	err      string
+
+	// asked is a hash of the request, 0 when its reply tells nothing of its
+	// effect; sum is one of the rows and the tags that came. See [repeats].
+	asked, sum uint64
+	// cut: a part of the reply was too long to be seen whole.
+	cut bool
 }
 
 // number is the exchange that a server's frame belongs to while e is first.

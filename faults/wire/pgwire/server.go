@@ -13,6 +13,7 @@ func (c *Conversation) server(tag byte, body []byte) []frame.Event {
 	case 'D':
 		if first != nil {
 			first.dataRows++
+			c.note(first, tag, body)
 		}
 	case 'd':
 		if c.streaming && len(body) > 0 {
@@ -65,6 +66,7 @@ func (c *Conversation) completed(tag string) []frame.Event {
 	if number == 0 {
 		return c.part(frame.FromServer, 0)
 	}
+	c.note(first, 'C', []byte(tag))
 	c.settle(first, tag)
 	if first.kind != executing || c.queue.synced(0) {
 		return c.part(frame.FromServer, number)
@@ -125,9 +127,18 @@ func (c *Conversation) settle(e *entry, tag string) {
 	}
 }
 
+// note adds a part of its reply to e.
+func (c *Conversation) note(e *entry, tag byte, body []byte) {
+	if e.asked != 0 {
+		e.sum = c.repeats.mix(e.sum+uint64(tag), body)
+		e.cut = e.cut || c.cut
+	}
+}
+
 // reply is the event that ends e.
 func (c *Conversation) reply(e *entry) frame.Event {
-	if e.transaction == c.transaction && (e.active || e.err != "") {
+	same := c.repeats.answered(e, c.block)
+	if e.transaction == c.transaction && (e.active && same == 0 || e.err != "") {
 		c.busy = true
 	}
 	event := frame.Event{
@@ -136,7 +147,7 @@ func (c *Conversation) reply(e *entry) frame.Event {
 	}
 	if e.err == "" {
 		event.Rows, event.Write = e.rows, e.write
-		event.Idle = e.rows == 0 && !e.active
+		event.Idle, event.Same = e.empty() || same != 0, same
 	} else if e.ended == "commit" {
 		event.Write = e.write // a part of the query was committed before the error
 	}

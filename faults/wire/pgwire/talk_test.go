@@ -144,6 +144,7 @@ func show(e frame.Event) string {
 	add(e.End, "end")
 	add(e.Idle, "idle")
 	add(e.Kind == frame.Reply && e.Rows >= 0, "rows=%d", e.Rows)
+	add(e.Same != 0, "same=#%d", e.Same)
 	add(e.Write, "write")
 	add(e.Ended != "", "ended=%s", e.Ended)
 	add(e.InTransaction, "open")
