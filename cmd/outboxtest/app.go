@@ -61,6 +61,7 @@ func (a *app) run(args []string) int {
 	}
 	status := a.status(ctx, err)
 	a.complain(status, err)
+	//nolint:errorlint // joined with another error it is not the only one
 	if _, only := err.(*untoldError); only && a.verdict == properties.Fail && status != statusInterrupted {
 		return statusViolated // a full disk does not acquit
 	}
