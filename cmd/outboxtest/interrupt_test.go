@@ -31,7 +31,7 @@ func TestAnInterruptedRunEndsCleanly(t *testing.T) {
 			": explore ", properties.UnknownResult, "the run came to no end: "},
 		{"SIGTERM", syscall.SIGTERM, []string{"polling", "--jobs", "1", "--sweep=false", "--explore", "10m"},
 			": explore ", properties.UnknownResult, "the run came to no end: "},
-		{"Ctrl-C after a violation", os.Interrupt, []string{"save-then-send", "--jobs", "2", "--replays", "100000"},
+		{"Ctrl-C after a violation", os.Interrupt, []string{"save-then-send", "--jobs", "2", "--replays", "1000"},
 			".outboxtest/failures/save-then-send-no-lost-event-1.yaml", properties.Fail, "replay it: outboxtest replay .outboxtest/failures/save-then-send-no-lost-event-1.yaml"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

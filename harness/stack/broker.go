@@ -127,15 +127,17 @@ func (c *natsChild) start(ctx context.Context) (natsReady, error) {
 }
 
 func (c *natsChild) talk(ctx context.Context, p *proc.Process) (ready natsReady, err error) {
-	if err := json.NewEncoder(p.Stdin()).Encode(c.config); err != nil {
-		return ready, fmt.Errorf("tell it its configuration: %w", err)
-	}
+	// A program that does not listen may have ended already: what it said tells more.
+	told := json.NewEncoder(p.Stdin()).Encode(c.config)
 	line, err := p.ReadLine(ctx)
 	if err != nil {
-		return ready, fmt.Errorf("wait until it listens: %w", err)
+		return ready, errors.Join(fmt.Errorf("wait until it listens: %w", err), told)
 	}
 	if err := json.Unmarshal([]byte(line.Text), &ready); err != nil {
 		return ready, fmt.Errorf("it said %.80q instead of being ready: the program does not call stack.NATSMain", line.Text)
+	}
+	if told != nil {
+		return ready, fmt.Errorf("tell it its configuration: %w", told)
 	}
 	if ready.Error != "" {
 		return ready, errors.New(ready.Error)

@@ -128,7 +128,7 @@ func testConsumers(t *testing.T, n *NATS) {
 		first = false
 	}
 	list, err := s.Consumers(t.Context())
-	want := Consumer{Name: "kitchen", Pending: 1, AckPending: 1, Delivered: 2, AckFloor: 1, AckWait: AckWait(7 * time.Second)}
+	want := Consumer{Name: "kitchen", Pending: 1, AckPending: 1, Delivered: 2, AckFloor: 1, AckWait: AckWait(7 * time.Second), Durable: true}
 	if err != nil || len(list) != 1 || list[0] != want {
 		t.Errorf("got %+v, %v, want %+v", list, err, want)
 	}
