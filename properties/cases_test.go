@@ -145,6 +145,19 @@ func zero(change ...func(*Drain)) *builder {
 		deliver("o2").effect("kitchen", "o2", 1).drain(BasisComplete, change...)
 }
 
+// othersOnly has a message in its log that is no event, and no event of o1.
+func othersOnly(baseline *Baseline) []Event {
+	b := struck(killMark, "o1").place("o1")
+	b.trial.Baseline = baseline
+	b.killRelay().drain(BasisPendingZero).end()
+	for _, e := range b.h {
+		if e.Ledger != nil && e.Ledger.Name == LedgerLog {
+			e.Ledger.Other = 1
+		}
+	}
+	return b.h
+}
+
 // renamed has o1 in the log under two ids, both applied; without faults it has
 // the usual number.
 func renamed(usual int) *builder {
@@ -525,6 +538,10 @@ func cases() []judgedCase {
 		{name: "two rows of one order, each with its event", history: func() []Event {
 			return bend(renamed(1), func(b *builder) { b.committed = append(b.committed, Row{Order: "o1", ID: "another"}) }).end()
 		}, verdict: Fail, applied: Fail, summary: "o1 was asked for once and committed 2 times"},
+		{name: "lost with the when rule leaving the rest out", history: func() []Event { return othersOnly(&Baseline{Events: map[string]int{"o1": 1}}) },
+			verdict: Fail, lost: Fail, summary: "never reached the broker's log"},
+		{name: "missing with the when rule leaving everything out", history: func() []Event { return othersOnly(nil) },
+			verdict: u, lost: u, why: "the when rule of the manifest leaves all 1 messages of the log out"},
 		{name: "two ids as without faults", history: func() []Event { return renamed(2).end() }, verdict: Pass},
 		{name: "repeat under another id with nothing to compare with", history: func() []Event {
 			return bend(renamed(1), func(b *builder) { b.trial.Baseline = nil }).end()

@@ -66,7 +66,7 @@ func (ix *index) notFound(order string) string {
 		return "the trial never placed it"
 	case len(ix.unread) > 0:
 		return "the log holds messages whose order could not be read: " + ix.unread[0].Unread
-	case len(ix.byOrder) == 0 && ix.others > 0:
+	case len(ix.byOrder) == 0 && ix.others > 0 && (ix.trial.Baseline == nil || ix.trial.Baseline.Events[order] == 0):
 		return fmt.Sprintf("the when rule of the manifest leaves all %d messages of the log out", ix.others)
 	case len(ix.strangers) > 0:
 		return "the log holds events of orders that the trial never placed"
