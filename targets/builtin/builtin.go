@@ -3,12 +3,7 @@
 // property named for it.
 package builtin
 
-import (
-	"maps"
-
-	"github.com/outboxtest/outboxtest/targets"
-	"github.com/outboxtest/outboxtest/targets/reference/polling"
-)
+import "github.com/outboxtest/outboxtest/targets"
 
 // Builtin is a target that is part of the harness.
 type Builtin struct {
@@ -20,33 +15,26 @@ type Builtin struct {
 	Target targets.Target
 	// Expected is the property that must convict it; empty for a reference.
 	Expected string
+	// Family is the name of the reference that it is, or differs from.
+	Family string
 	// About says in one line what it does, and for a mutant what is wrong.
 	About string
 }
 
-// entry is a Builtin before it is built: the role that differs from the
-// reference, if any.
-type entry struct {
-	name, code, expected, about string
-	role                        string
-	run                         targets.RoleFunc
-}
-
-// All returns the references and then the mutants. Each Builtin is the caller's
-// own.
+// All returns each reference with its mutants behind it. Each Builtin is the
+// caller's own.
 func All() []Builtin {
-	reference := polling.Target()
 	var all []Builtin
 	for _, e := range entries() {
-		t := reference
+		t := e.reference()
+		family := t.Name
 		t.Name, t.Ref = e.code, e.name
-		t.Go = maps.Clone(reference.Go)
 		if e.role != "" {
 			t.Go[e.role] = e.run
 			// No bug of theirs needs a second relay, and none may hide it.
 			t.Relay.Replicas = 1
 		}
-		all = append(all, Builtin{Name: e.name, Code: e.code, Target: t, Expected: e.expected, About: e.about})
+		all = append(all, Builtin{Name: e.name, Code: e.code, Target: t, Family: family, Expected: e.expected, About: e.about})
 	}
 	return all
 }

@@ -7,22 +7,28 @@ import (
 	"testing"
 
 	"github.com/outboxtest/outboxtest/targets"
+	"github.com/outboxtest/outboxtest/targets/reference/cdc"
 	"github.com/outboxtest/outboxtest/targets/reference/polling"
 )
 
 func TestAll(t *testing.T) {
-	want := []struct{ name, expected string }{
-		{"polling", ""},
-		{"save-then-send", "no-lost-event"},
-		{"send-then-save", "no-ghost-event"},
-		{"send-inside-transaction", "no-ghost-event"},
-		{"mark-before-publish", "no-lost-event"},
-		{"last-id-cursor", "no-lost-event"},
-		{"retry-in-memory", "no-lost-event"},
-		{"publish-without-ack", "no-lost-event"},
-		{"dedupe-shared-between-consumers", "applied-once"},
-		{"dedupe-on-broker-id", "applied-once"},
-		{"effect-outside-dedupe-transaction", "applied-once"},
+	want := []struct{ name, expected, family string }{
+		{"polling", "", "polling"},
+		{"save-then-send", "no-lost-event", "polling"},
+		{"send-then-save", "no-ghost-event", "polling"},
+		{"send-inside-transaction", "no-ghost-event", "polling"},
+		{"mark-before-publish", "no-lost-event", "polling"},
+		{"last-id-cursor", "no-lost-event", "polling"},
+		{"retry-in-memory", "no-lost-event", "polling"},
+		{"publish-without-ack", "no-lost-event", "polling"},
+		{"dedupe-shared-between-consumers", "applied-once", "polling"},
+		{"dedupe-on-broker-id", "applied-once", "polling"},
+		{"effect-outside-dedupe-transaction", "applied-once", "polling"},
+		{"cdc", "", "cdc"},
+		{"cdc-orders", "", "cdc-orders"},
+		{"confirm-while-publishing", "no-lost-event", "cdc"},
+		{"confirm-inside-transaction", "no-lost-event", "cdc"},
+		{"slot-made-anew", "no-lost-event", "cdc"},
 	}
 	all := All()
 	if len(all) != len(want) {
@@ -31,8 +37,8 @@ func TestAll(t *testing.T) {
 	neutral := regexp.MustCompile(`^outbox-\d\d$`)
 	codes := map[string]string{}
 	for i, b := range all {
-		if b.Name != want[i].name || b.Expected != want[i].expected {
-			t.Errorf("%d is %s, convicted by %q; want %s by %q", i, b.Name, b.Expected, want[i].name, want[i].expected)
+		if b.Name != want[i].name || b.Expected != want[i].expected || b.Family != want[i].family {
+			t.Errorf("%d is %s of %s, convicted by %q; want %s of %s by %q", i, b.Name, b.Family, b.Expected, want[i].name, want[i].family, want[i].expected)
 		}
 		if err := b.Target.Validate(); err != nil {
 			t.Error(err)
@@ -60,13 +66,17 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatIsStartedDiffers: a mutant differs from the reference in one
+// TestOnlyWhatIsStartedDiffers: a mutant differs from its reference in one
 // function, and in nothing that the harness reads.
 func TestOnlyWhatIsStartedDiffers(t *testing.T) {
-	reference := polling.Target()
+	references := map[string]targets.Target{}
+	for _, reference := range []targets.Target{polling.Target(), cdc.Target(), cdc.OrdersTarget()} {
+		references[reference.Name] = reference
+	}
 	function := func(t targets.Target, role string) uintptr { return reflect.ValueOf(t.Go[role]).Pointer() }
 	seen := map[uintptr]string{}
 	for _, b := range All() {
+		reference := references[b.Family]
 		manifest := b.Target.Manifest
 		manifest.Name = reference.Name
 		if b.Expected != "" && manifest.Relay.Replicas != 1 {

@@ -52,6 +52,7 @@ func (r *relay) follow(ctx context.Context, conn *pgx.Conn) error {
 		return err
 	}
 	defer s.Close()
+	slog.Info("streaming", "slot", slot.Name)
 	report := time.NewTicker(reportEvery)
 	defer report.Stop()
 	for {
