@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -73,9 +72,7 @@ func (x *examiner) examine(ctx context.Context, o Options) error {
 		return err
 	}
 	o.SkipSweep = true
-	if o.Seed == 0 {
-		o.Seed = rand.Uint64()>>1 | 1
-	}
+	o = o.withSeed()
 	s := x.session
 	if err := x.target.Validate(); err != nil {
 		return x.stop(diagnosis.Step{Name: diagnosis.Manifest, State: diagnosis.Wrong, What: err.Error()})

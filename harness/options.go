@@ -3,6 +3,7 @@ package harness
 import (
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"runtime"
 	"time"
 
@@ -89,6 +90,14 @@ type Progress struct {
 
 // Result is everything that a run says; see [report.Result] for its parts.
 type Result = report.Result
+
+// withSeed draws the seed of a run that was given none.
+func (o Options) withSeed() Options {
+	if o.Seed == 0 {
+		o.Seed = rand.Uint64()>>1 | 1
+	}
+	return o
+}
 
 func (o Options) withDefaults() (Options, error) {
 	if o.Jobs < 0 || o.Orders < 0 || o.Replays < 0 || o.Explore < 0 || o.ExploreTrials < 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/outboxtest/outboxtest/harness/report"
@@ -41,9 +40,7 @@ func (s *Session) Run(ctx context.Context, target targets.Target, o Options) (Re
 	if err := target.Validate(); err != nil {
 		return Result{}, &InputError{err.Error()}
 	}
-	if o.Seed == 0 {
-		o.Seed = rand.Uint64()>>1 | 1
-	}
+	o = o.withSeed()
 	begin := time.Now()
 	if err := s.build(ctx, target, o.Progress); err != nil {
 		return Result{}, err

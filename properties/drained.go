@@ -26,7 +26,7 @@ func (ix *index) settled(role string) string {
 	}
 	alive := map[string]bool{}
 	for _, e := range ix.processes {
-		if e.Seq < ix.drain.Seq && roleOf(e.Process.Instance) == role {
+		if e.Seq < ix.drain.Seq && RoleOf(e.Process.Instance) == role {
 			alive[e.Process.Instance] = !ended(e)
 		}
 	}
@@ -105,11 +105,11 @@ func (ix *index) fellSilent() bool {
 	var last, lastPoll, pause time.Duration
 	for _, e := range ix.h[:ix.drain.Seq-1] {
 		w := e.Wire
-		if w == nil || roleOf(w.Link) != ix.publisher() || w.What == WireOpen || w.What == WireClose {
+		if w == nil || RoleOf(w.Link) != ix.publisher() || w.What == WireOpen || w.What == WireClose {
 			continue
 		}
 		last = e.At
-		if w.What == WireReply && strings.HasSuffix(w.Label, " idle") && serverOf(w.Link) == "postgres" {
+		if w.What == WireReply && strings.HasSuffix(w.Label, " idle") && ServerOf(w.Link) == "postgres" {
 			if lastPoll > 0 {
 				pause = max(pause, e.At-lastPoll)
 			}

@@ -183,7 +183,7 @@ func (ix *index) unproxied() []string {
 func (ix *index) appCommits() int {
 	n := 0
 	for _, x := range ix.exchanges {
-		if roleOf(x.conn.link) == "app" && serverOf(x.conn.link) == "postgres" && (x.committed() || x.done() == nil) {
+		if RoleOf(x.conn.link) == "app" && ServerOf(x.conn.link) == "postgres" && (x.committed() || x.done() == nil) {
 			n++
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 func onLink(role, server string) func(Event) bool {
 	return func(e Event) bool {
-		return e.Wire != nil && roleOf(e.Wire.Link) == role && serverOf(e.Wire.Link) == server
+		return e.Wire != nil && RoleOf(e.Wire.Link) == role && ServerOf(e.Wire.Link) == server
 	}
 }
 

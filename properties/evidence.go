@@ -37,13 +37,13 @@ func (ix *index) evidence(order, id string, facts []string) []string {
 		}
 	}
 	for _, x := range ix.exchanges {
-		if serverOf(x.conn.link) == "broker" && (x.isOf(order) || x.has(id) ||
-			roleOf(x.conn.link) == "consumer" && positions[x.position]) {
+		if ServerOf(x.conn.link) == "broker" && (x.isOf(order) || x.has(id) ||
+			RoleOf(x.conn.link) == "consumer" && positions[x.position]) {
 			tell(x.events[0], x.story())
 		}
 	}
 	for _, x := range ix.exchanges {
-		if id != "" && x.push != nil && roleOf(x.conn.link) == "consumer" && (x.has(id) || positions[x.position]) {
+		if id != "" && x.push != nil && RoleOf(x.conn.link) == "consumer" && (x.has(id) || positions[x.position]) {
 			ix.tellApplication(x, tell)
 		}
 	}
@@ -102,7 +102,7 @@ func (ix *index) tellOrder(order string, tell func(*Event, string)) {
 		return
 	}
 	for _, x := range ix.exchanges {
-		if roleOf(x.conn.link) != "app" || serverOf(x.conn.link) != "postgres" {
+		if RoleOf(x.conn.link) != "app" || ServerOf(x.conn.link) != "postgres" {
 			continue
 		}
 		first := x.events[0].Seq
@@ -115,7 +115,7 @@ func (ix *index) tellOrder(order string, tell func(*Event, string)) {
 // tellApplication tells what the process of a consumer did in its database from a
 // delivery up to its acknowledgement, its redelivery, or the end of the process.
 func (ix *index) tellApplication(delivery *exchange, tell func(*Event, string)) {
-	instance := instanceOf(delivery.conn.link)
+	instance := InstanceOf(delivery.conn.link)
 	from, until := delivery.push.Seq, math.MaxInt
 	for _, x := range ix.exchanges {
 		e := x.events[0]
@@ -130,7 +130,7 @@ func (ix *index) tellApplication(delivery *exchange, tell func(*Event, string)) 
 	}
 	for _, x := range ix.exchanges {
 		first := x.events[0]
-		if first.Seq > from && first.Seq < until && instanceOf(x.conn.link) == instance && serverOf(x.conn.link) == "postgres" && !strings.HasSuffix(x.label, " idle") {
+		if first.Seq > from && first.Seq < until && InstanceOf(x.conn.link) == instance && ServerOf(x.conn.link) == "postgres" && !strings.HasSuffix(x.label, " idle") {
 			tell(first, x.story())
 		}
 	}
@@ -145,7 +145,7 @@ func (ix *index) around(f *fault) []*exchange {
 	var before, behind []*exchange
 	for _, x := range ix.exchanges {
 		switch {
-		case instanceOf(x.conn.link) != instanceOf(f.on):
+		case InstanceOf(x.conn.link) != InstanceOf(f.on):
 		case x.events[0].Seq < f.fired.Seq:
 			before = append(before, x)
 		default:

@@ -57,7 +57,7 @@ func (ix *index) unhealed() string {
 		if f.do == "hold" && after(f.released, f.fired) {
 			continue
 		}
-		if f.do == "kill" && ix.startedAfter(instanceOf(f.on), f.fired.Seq) {
+		if f.do == "kill" && ix.startedAfter(InstanceOf(f.on), f.fired.Seq) {
 			continue
 		}
 		return fmt.Sprintf("%s was never healed", f.text)

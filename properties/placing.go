@@ -31,7 +31,7 @@ func (w window) holds(x *exchange) bool {
 	if w.from == 0 || x.request == nil || x.request.Seq < w.from {
 		return false
 	}
-	if w.died > 0 && instanceOf(x.conn.link) == w.instance && x.conn.first < w.died {
+	if w.died > 0 && InstanceOf(x.conn.link) == w.instance && x.conn.first < w.died {
 		return true
 	}
 	return x.request.Seq <= w.until
@@ -83,7 +83,7 @@ func (ix *index) placing(order string) placing {
 	var p placing
 	w := ix.window(order)
 	for _, x := range ix.exchanges {
-		if roleOf(x.conn.link) != "app" || serverOf(x.conn.link) != "postgres" || !w.holds(x) {
+		if RoleOf(x.conn.link) != "app" || ServerOf(x.conn.link) != "postgres" || !w.holds(x) {
 			continue
 		}
 		switch {

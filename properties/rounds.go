@@ -19,7 +19,7 @@ func Rounds(h []Event, publisher string, from, until time.Duration) int {
 		if w == nil || e.At < from || e.At > until || w.What != WireReply || w.Label == "connect" {
 			continue
 		}
-		if roleOf(w.Link) != publisher || serverOf(w.Link) != "postgres" {
+		if RoleOf(w.Link) != publisher || ServerOf(w.Link) != "postgres" {
 			continue
 		}
 		r := request{w.Link, strings.TrimSuffix(w.Label, " idle")}

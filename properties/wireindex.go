@@ -53,7 +53,7 @@ func (x *exchange) committed() bool {
 // carries an event.
 func (x *exchange) publishes() bool {
 	verb, _, _ := strings.Cut(x.label, " ")
-	return verb == "publish" && x.push == nil && serverOf(x.conn.link) == "broker"
+	return verb == "publish" && x.push == nil && ServerOf(x.conn.link) == "broker"
 }
 
 // acknowledged reports whether the broker was seen to confirm it.
@@ -83,19 +83,20 @@ func (x *exchange) orders() []string {
 	return list
 }
 
-// instanceOf returns relay.0 for relay.0/postgres and for relay.0.
-func instanceOf(link string) string {
+// InstanceOf returns relay.0 for relay.0/postgres and for relay.0.
+func InstanceOf(link string) string {
 	instance, _, _ := strings.Cut(link, "/")
 	return instance
 }
 
-func roleOf(link string) string {
-	role, _, _ := strings.Cut(instanceOf(link), ".")
+// RoleOf returns relay for relay.0/postgres and for relay.0.
+func RoleOf(link string) string {
+	role, _, _ := strings.Cut(InstanceOf(link), ".")
 	return role
 }
 
-// serverOf returns postgres for relay.0/postgres, and nothing for relay.0.
-func serverOf(link string) string {
+// ServerOf returns postgres for relay.0/postgres, and nothing for relay.0.
+func ServerOf(link string) string {
 	_, server, _ := strings.Cut(link, "/")
 	return server
 }
@@ -167,7 +168,7 @@ func (ix *index) addWire(e *Event) {
 // that belongs to an exchange.
 func (ix *index) carried(role, server string) bool {
 	for _, x := range ix.exchanges {
-		if roleOf(x.conn.link) == role && serverOf(x.conn.link) == server &&
+		if RoleOf(x.conn.link) == role && ServerOf(x.conn.link) == server &&
 			(x.request != nil || x.oneWay != nil || x.push != nil) {
 			return true
 		}
@@ -180,7 +181,7 @@ func (ix *index) carried(role, server string) bool {
 func (ix *index) opaqueLinks(role, server string) []string {
 	var links []string
 	for _, link := range sortedKeys(ix.opaque) {
-		if (role == "" || roleOf(link) == role) && (server == "" || serverOf(link) == server) {
+		if (role == "" || RoleOf(link) == role) && (server == "" || ServerOf(link) == server) {
 			links = append(links, link)
 		}
 	}

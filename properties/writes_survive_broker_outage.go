@@ -47,7 +47,7 @@ func judgeOutage(ix *index) finding {
 // two events.
 func (ix *index) outage(call, answer *Event) *fault {
 	for _, f := range ix.faults {
-		if (f.do == "cut" || f.do == "hang") && serverOf(f.on) == "broker" && roleOf(f.on) == "app" && ix.inForce(f, call.Seq, answer.Seq) {
+		if (f.do == "cut" || f.do == "hang") && ServerOf(f.on) == "broker" && RoleOf(f.on) == "app" && ix.inForce(f, call.Seq, answer.Seq) {
 			return f
 		}
 	}
@@ -63,8 +63,8 @@ func (ix *index) excused(order string) bool {
 	}
 	call, answer := ix.calls[order], ix.answers[order]
 	for _, f := range ix.faults {
-		struck := f.fired != nil && f.fired.Seq < answer.Seq && roleOf(f.on) == "app"
-		if struck && (f.do == "kill" || serverOf(f.on) != "broker") {
+		struck := f.fired != nil && f.fired.Seq < answer.Seq && RoleOf(f.on) == "app"
+		if struck && (f.do == "kill" || ServerOf(f.on) != "broker") {
 			return true
 		}
 	}

@@ -32,16 +32,16 @@ func (n notes) note(what, format string, args ...any) {
 
 // step writes what became of a step.
 func (n notes) step(s diagnosis.Step) {
-	state, paint := map[diagnosis.State]string{diagnosis.OK: "ok", diagnosis.Wrong: "WRONG", diagnosis.NotTried: "-"}[s.State], ""
+	state, as := "-", properties.Verdict("")
 	switch s.State {
 	case diagnosis.OK:
-		paint = "\x1b[32m"
+		state, as = "ok", properties.Pass
 	case diagnosis.Wrong:
-		paint = "\x1b[31m"
+		state, as = "WRONG", properties.Fail
 	}
 	padded := fmt.Sprintf("%-*s", stateColumn, state)
-	if n.color && paint != "" {
-		padded = paint + state + "\x1b[0m" + padded[len(state):]
+	if as != "" {
+		padded = report.Mark(as, state, n.color) + padded[len(state):]
 	}
 	n.line(fmt.Sprintf("%-*s", nameColumn, s.Name)+" "+padded, nameColumn+1+stateColumn, s.What)
 }

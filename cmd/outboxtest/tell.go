@@ -57,10 +57,7 @@ func leave(dir string, r harness.Result) (coverage, object error) {
 	}
 	text, object := jsonText(r)
 	if object == nil {
-		object = whole.File(filepath.Join(dir, report.ResultFile), func(w io.Writer) error {
-			_, err := w.Write(text)
-			return err
-		})
+		object = whole.Bytes(filepath.Join(dir, report.ResultFile), text)
 	}
 	if object != nil {
 		object = fmt.Errorf("write the result: %w", object)

@@ -21,11 +21,11 @@ func (x *sight) links() Step {
 		return x.wrong(strings.Join(opaque, ", ")+" could not be read: no fault can be placed there", mendOpaque)
 	}
 	for _, name := range x.linkNames() {
-		role, server := roleOf(name), serverOf(name)
+		role, server := properties.RoleOf(name), properties.ServerOf(name)
 		if !x.expected(role, server) || x.wires[name].carried > 0 {
 			continue
 		}
-		return x.wrong(fmt.Sprintf("nothing passed on %s: %s uses another address%s", name, instanceOf(name), x.past()),
+		return x.wrong(fmt.Sprintf("nothing passed on %s: %s uses another address%s", name, properties.InstanceOf(name), x.past()),
 			fmt.Sprintf("have the %s connect to the address that it is given: %s", role, address(server)))
 	}
 	for _, role := range []string{targets.RoleApp, targets.RoleRelay, targets.RoleConsumer} {
@@ -46,7 +46,7 @@ func (x *sight) links() Step {
 	}
 	var texts []string
 	for _, name := range x.linkNames() {
-		if x.wires[name].carried > 0 && slices.Contains(x.trial.Roles, roleOf(name)) {
+		if x.wires[name].carried > 0 && slices.Contains(x.trial.Roles, properties.RoleOf(name)) {
 			texts = append(texts, name)
 		}
 	}

@@ -88,7 +88,7 @@ func startsOf(h []properties.Event) map[string][]time.Duration {
 			up[e.Process.Instance] = true
 			first[e.Process.Instance] = e.At
 		case e.Wire != nil && e.Wire.What == properties.WireOpen:
-			if name := instanceOf(e.Wire.Link); first[name] == 0 {
+			if name := properties.InstanceOf(e.Wire.Link); first[name] == 0 {
 				first[name] = e.At
 			}
 		}
@@ -129,7 +129,7 @@ func pollsOf(h []properties.Event, inApp bool) []time.Duration {
 	waits := map[string]time.Duration{} // by link: since when it waits for its next poll
 	for _, e := range h {
 		w := e.Wire
-		if w == nil || roleOf(w.Link) != role || serverOf(w.Link) != postgres {
+		if w == nil || properties.RoleOf(w.Link) != role || properties.ServerOf(w.Link) != postgres {
 			continue
 		}
 		switch label, isIdle := idlePoll(w, role); {
@@ -148,7 +148,7 @@ func pollsOf(h []properties.Event, inApp bool) []time.Duration {
 // idlePoll is the label of a statement that found nothing. The ends of its
 // transaction are no polls of their own.
 func idlePoll(w *properties.Wire, role string) (label string, is bool) {
-	if w == nil || w.What != properties.WireReply || roleOf(w.Link) != role || serverOf(w.Link) != postgres {
+	if w == nil || w.What != properties.WireReply || properties.RoleOf(w.Link) != role || properties.ServerOf(w.Link) != postgres {
 		return "", false
 	}
 	label, is = strings.CutSuffix(w.Label, " idle")
@@ -180,7 +180,7 @@ func eventsOf(h []properties.Event) []time.Duration {
 		case e.Answer != nil && e.Answer.Outcome == properties.OK:
 			answered[e.Answer.Order] = e.At
 		case w == nil:
-		case w.What == properties.WireOpen && roleOf(w.Link) == targets.RoleRelay && begun == 0:
+		case w.What == properties.WireOpen && properties.RoleOf(w.Link) == targets.RoleRelay && begun == 0:
 			begun = e.At
 		case w.Label != "publish":
 		case w.What == properties.WireRequest:

@@ -116,15 +116,10 @@ func (x *sight) elsewhere(wrong func(what, mend string) Step) (Step, bool) {
 func (x *sight) publishedBy(subject string) string {
 	for _, m := range x.facts.Published {
 		if m.Subject == subject {
-			return "a message of " + instanceOf(m.Link)
+			return "a message of " + properties.InstanceOf(m.Link)
 		}
 	}
 	return "a message"
-}
-
-func instanceOf(link string) string {
-	instance, _, _ := strings.Cut(link, "/")
-	return instance
 }
 
 // past tells of connections that came past the proxies.

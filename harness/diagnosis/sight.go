@@ -136,7 +136,7 @@ func (x *sight) to(role, server string) *link {
 	all := &link{counts: map[string]int{}}
 	for _, name := range x.linkNames() {
 		l := x.wires[name]
-		if roleOf(name) != role || serverOf(name) != server {
+		if properties.RoleOf(name) != role || properties.ServerOf(name) != server {
 			continue
 		}
 		all.opened += l.opened
@@ -210,22 +210,11 @@ func once(list []string, text string) []string {
 	return append(list, text)
 }
 
-func roleOf(link string) string {
-	instance, _, _ := strings.Cut(link, "/")
-	role, _, _ := strings.Cut(instance, ".")
-	return role
-}
-
-func serverOf(link string) string {
-	_, server, _ := strings.Cut(link, "/")
-	return server
-}
-
 // instances are those of a role, in their order.
 func (x *sight) instances(role string) []string {
 	var names []string
 	for name := range x.lives {
-		if roleOf(name) == role {
+		if properties.RoleOf(name) == role {
 			names = append(names, name)
 		}
 	}

@@ -29,3 +29,6 @@ func (p paint) verdict(v properties.Verdict, text string) string {
 	}
 	return p.with(yellow, text)
 }
+
+// Mark colours a text like a verdict, for a terminal, if it may.
+func Mark(v properties.Verdict, text string, color bool) string { return paint(color).verdict(v, text) }

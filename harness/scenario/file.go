@@ -155,11 +155,7 @@ func Save(path string, s Scenario, comment ...string) error {
 	if err != nil {
 		return fmt.Errorf("write the scenario %s: %w", path, err)
 	}
-	err = whole.File(path, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
-	if err != nil {
+	if err := whole.Bytes(path, data); err != nil {
 		return fmt.Errorf("write the scenario: %w", err)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 // answers that it may be when the promise has been spent ten times: once where
 // the trial has faults, whoever took the order may be dead, or only looks.
 func (t *trial) awaitCommitted(ctx context.Context, in *instance, order string) answer {
-	limit := 10 * t.promise().Time
+	limit := promiseTimes * t.promise().Time
 	if t.faulted() || t.look != nil {
 		limit = t.promise().Time
 	}

@@ -1,8 +1,6 @@
 package trial
 
 import (
-	"strings"
-
 	"github.com/outboxtest/outboxtest/faults"
 	"github.com/outboxtest/outboxtest/properties"
 )
@@ -20,8 +18,7 @@ func (r *recorder) notice(e properties.Event) {
 			r.debts.struck(id)
 		}
 	case e.Fault != nil && e.Fault.On != "":
-		instance, _, _ := strings.Cut(e.Fault.On, "/")
-		if id, err := faults.ParseInstance(instance); err == nil {
+		if id, err := faults.ParseInstance(properties.InstanceOf(e.Fault.On)); err == nil {
 			r.disturbed[id] = r.clock()
 			if e.Fault.What == "fired" {
 				r.debts.struck(id)

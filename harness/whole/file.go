@@ -28,6 +28,14 @@ func File(path string, write func(io.Writer) error) error {
 	return nil
 }
 
+// Bytes writes a file of this content, in the same way.
+func Bytes(path string, content []byte) error {
+	return File(path, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}
+
 func file(path string, write func(io.Writer) error) error {
 	f, err := os.Create(path)
 	if err != nil {
